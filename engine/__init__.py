@@ -1,0 +1,1 @@
+"""How a flow runs: loading, state graph, journal, models, sandbox, workspace. Knows nothing of software engineering."""

@@ -1,0 +1,1 @@
+"""What the CodeTeam flow does: the only code that knows what a software design sketch is."""
