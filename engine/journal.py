@@ -1,0 +1,213 @@
+"""The journal of effects: nothing that was paid for is paid for twice.
+
+Every effect that costs money or time is looked up by key before it is made and recorded in one transaction before its
+result is used. The key is a hash of the format version, the kind of effect, its place in the flow and the exact request,
+so it holds no run id and no flow name: a resumed run, a fork and an edited flow all find what they have in common.
+
+Results and other contents are blobs, stored once by SHA-256, compressed, and verified when they are read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sqlite3
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import JournalError
+from engine.models.base import digest
+
+FORMAT = 1
+_LONG = 512  # strings from this length on are blobs of their own, so that a repeated prompt is kept once
+_TABLES = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS blobs (hash TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS effects (
+    key TEXT PRIMARY KEY, kind TEXT NOT NULL, place TEXT NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL,
+    tokens INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0, at REAL NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a journal's effects of one kind add up to."""
+
+    count: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+class Journal:
+    """One run's journal, in one SQLite file. Raises JournalError when the file is damaged or newer than this program."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._flying: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._database = sqlite3.connect(path, isolation_level=None)
+        try:
+            with self._guarded():
+                self._prepare()
+        except JournalError:
+            self._database.close()
+            raise
+
+    def _prepare(self) -> None:
+        self._database.execute("PRAGMA journal_mode=WAL")
+        self._database.execute("PRAGMA synchronous=NORMAL")
+        self._database.executescript(_TABLES)
+        self._database.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (str(FORMAT),))
+        found = self._database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()[0]
+        if int(found) > FORMAT:
+            raise JournalError(
+                f"{self._path}: format {found} is newer than this flowrun knows ({FORMAT}); update flowrun"
+            )
+
+    async def effect(
+        self, kind: str, place: str, request: Mapping[str, Any], perform: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> tuple[dict[str, Any], bool]:
+        """The result of an effect, and whether it was there already; `perform` is awaited only when it was not.
+
+        An equal effect that is being made at this moment is waited for, not made twice. A `perform` that raises leaves
+        no trace.
+        """
+        key = effect_key(kind, place, request)
+        known = self.lookup(key)
+        if known is not None:
+            return known, True
+        flying = self._flying.get(key)
+        if flying is not None:
+            return await asyncio.shield(flying), True
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._flying[key] = future
+        try:
+            result = await perform()
+            self.record(key, kind, place, request, result)
+        except BaseException as error:
+            future.set_exception(error)
+            future.exception()  # nobody may be waiting
+            raise
+        finally:
+            del self._flying[key]
+        future.set_result(result)
+        return result, False
+
+    def lookup(self, key: str) -> dict[str, Any] | None:
+        """The recorded result under a key, or None."""
+        with self._guarded():
+            row = self._database.execute("SELECT result FROM effects WHERE key = ?", (key,)).fetchone()
+            return None if row is None else self._load(row[0])
+
+    def record(self, key: str, kind: str, place: str, request: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        """Write one effect down, whole or not at all."""
+        tokens = int(result.get("input_tokens") or 0) + int(result.get("output_tokens") or 0)
+        with self._guarded(), self._transaction():
+            row = (
+                key,
+                kind,
+                place,
+                self._store(request),
+                self._store(result),
+                tokens,
+                result.get("cost") or 0.0,
+                time.time(),
+            )
+            self._database.execute("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def put(self, data: Any) -> str:
+        """Keep plain data as a blob; returns its hash."""
+        with self._guarded(), self._transaction():
+            return self._store(data)
+
+    def get(self, reference: str) -> Any:
+        """The data behind a hash that `put` returned."""
+        with self._guarded():
+            return self._load(reference)
+
+    def totals(self, kind: str) -> Totals:
+        """How many effects of a kind there are, and what they cost."""
+        with self._guarded():
+            row = self._database.execute(
+                "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(cost), 0) FROM effects WHERE kind = ?", (kind,)
+            ).fetchone()
+        return Totals(*row)
+
+    def meta(self, name: str, default: str = "") -> str:
+        """A small value kept beside the effects."""
+        with self._guarded():
+            row = self._database.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return default if row is None else str(row[0])
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Keep a small value beside the effects."""
+        with self._guarded():
+            self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def _store(self, data: Any) -> str:
+        text = json.dumps(self._fold(data), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return self._store_text(text)
+
+    def _store_text(self, text: str) -> str:
+        raw = text.encode("utf-8", "surrogatepass")
+        name = hashlib.sha256(raw).hexdigest()
+        self._database.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (name, zlib.compress(raw, 6)))
+        return name
+
+    def _load(self, name: str) -> Any:
+        return self._unfold(json.loads(self._load_text(name)))
+
+    def _load_text(self, name: str) -> str:
+        row = self._database.execute("SELECT data FROM blobs WHERE hash = ?", (name,)).fetchone()
+        raw = zlib.decompress(row[0]) if row else b""
+        if row is None or hashlib.sha256(raw).hexdigest() != name:
+            raise JournalError(
+                f"{self._path}: blob {name[:12]} is missing or damaged; this run cannot be trusted further"
+            )
+        return raw.decode("utf-8", "surrogatepass")
+
+    def _fold(self, data: Any) -> Any:
+        if isinstance(data, str):
+            return {"$text": self._store_text(data)} if len(data) >= _LONG else data
+        if isinstance(data, Mapping):
+            return {name: self._fold(value) for name, value in data.items()}
+        return [self._fold(value) for value in data] if isinstance(data, list | tuple) else data
+
+    def _unfold(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            if data.keys() == {"$text"}:
+                return self._load_text(data["$text"])
+            return {name: self._unfold(value) for name, value in data.items()}
+        return [self._unfold(value) for value in data] if isinstance(data, list) else data
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, zlib.error) as error:
+            raise JournalError(f"{self._path}: {error}; free space or restore the file, then resume") from error
+
+
+def effect_key(kind: str, place: str, request: Mapping[str, Any]) -> str:
+    """The identity of an effect."""
+    return digest([FORMAT, kind, place, request])
