@@ -37,7 +37,7 @@ class Budget:
 
         Raises BudgetExceeded when the call could go beyond a limit.
         """
-        asked = {"tokens": most_tokens, "calls": 1}
+        asked: dict[str, float] = {"tokens": most_tokens, "calls": 1}
         self._check(asked)
         for name, amount in asked.items():
             self._reserved[name] += amount

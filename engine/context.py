@@ -1,26 +1,41 @@
 """What a node may do beyond computing: ask a model, run a command, touch the repository, tell what happened.
 
-Each of these is an effect. Costly ones go through the journal, so a node that is run again after a stop gets
-the recorded results at once.
+Model calls and commands go through the journal, so a node that is run again after a stop gets the recorded results at
+once. Work in the repository is repeatable by itself: the same content gives the same commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from engine.models.base import Answer, Message
+from engine.effects import Effects
+from engine.models.base import Answer, Message, Request
+from engine.models.conversation import complete_json, complete_text
 from engine.sandbox.base import SandboxResult
 from engine.workspace import Workspace
 
 
-class Context(Protocol):
+@dataclass
+class Conclusion:
+    """How a run ended, as its last node says: whether the goal was reached, why it ended, and lines to show."""
+
+    ok: bool
+    reason: str
+    summary: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Context:
     """Handed to every node call.
 
     node, item, visit  which node, which item of its map (None outside a map), which visit of the node (from 1)
     params    the declared parameters, nested as in the flow
     upstream  in a map: what the items in `after` returned, by key; an item that failed is missing
     seed      of the run; anything drawn by chance is drawn from it
+    ended     why the run is being brought to its end before the flow's own end, or None
     """
 
     node: str
@@ -29,10 +44,22 @@ class Context(Protocol):
     params: Mapping[str, Any]
     upstream: Mapping[str, Mapping[str, Any]]
     seed: int
+    role: str
+    ended: str | None
+    folder: Path
+    effects: Effects
+    conclusions: list[Conclusion]
 
     @property
     def workspace(self) -> Workspace:
-        """The run's Git repository."""
+        """The run's Git repository; made on first use."""
+        path = self.folder / "repo"
+        return Workspace.open(path) if path.exists() else Workspace.create(path)
+
+    @property
+    def max_input_tokens(self) -> int:
+        """How much the node's own model reads."""
+        return self.effects.role(self.role).max_input_tokens
 
     async def ask(
         self,
@@ -48,6 +75,9 @@ class Context(Protocol):
         `step` names this call among the node's others in records ("claim"). `schema` asks for JSON of that shape
         without checking it. Raises ModelError.
         """
+        model = self.effects.role(role or self.role)
+        request = self._request(messages, step, role, schema, sample)
+        return await complete_text(lambda one: self.effects.ask(one, model.model), request)
 
     async def ask_json(
         self,
@@ -58,7 +88,11 @@ class Context(Protocol):
         role: str | None = None,
         sample: int = 0,
     ) -> Any:
-        """An answer that satisfies `schema`; one re-ask carries the validation error. Raises AnswerError, ModelError."""
+        """An answer that satisfies `schema`; one re-ask carries what was wrong. Raises AnswerError, ModelError."""
+        model = self.effects.role(role or self.role)
+        request = self._request(messages, step, role, schema, sample)
+        data, _ = await complete_json(lambda one: self.effects.ask(one, model.model), request)
+        return data
 
     async def run(
         self,
@@ -66,12 +100,35 @@ class Context(Protocol):
         files: Mapping[str, bytes],
         *,
         collect: Sequence[str] = (),
-        timeout: float | None = None,
+        seconds: float | None = None,
     ) -> SandboxResult:
-        """Run a command over files in the run's sandbox."""
+        """Run a command over files in the run's sandbox, for the flow's time limit or `seconds`."""
+        limits = self.effects.limits if seconds is None else replace(self.effects.limits, timeout=seconds)
+        return await self.effects.run(self._place(""), command, files, collect, limits)
 
     async def require(self, requirements: Sequence[str]) -> Mapping[str, str]:
-        """Install requirement specifiers for later `run` calls, from wheels only; returns what failed, with the reason."""
+        """Install requirement specifiers for later `run` calls, from wheels only; returns what failed, and why."""
+        return await self.effects.require(requirements)
 
     def event(self, kind: str, **data: Any) -> None:
         """One line in events.jsonl and, where it matters, on the terminal."""
+        self.effects.events.emit(kind, place=self._place(""), **data)
+
+    def conclude(self, ok: bool, reason: str, summary: Mapping[str, str]) -> None:
+        """Say how the run ended: for the record, the terminal and the exit code."""
+        self.conclusions.append(Conclusion(ok, reason, dict(summary)))
+
+    def _request(
+        self,
+        messages: Sequence[Message],
+        step: str,
+        role: str | None,
+        schema: Mapping[str, Any] | None,
+        sample: int,
+    ) -> Request:
+        model = self.effects.role(role or self.role)
+        return Request(self._place(step), model.model.name, tuple(messages), model.decoding, schema, sample)
+
+    def _place(self, step: str) -> str:
+        item = "" if self.item is None else f"/{self.item}"
+        return f"{self.node}{item}#{self.visit}" + (f":{step}" if step else "")

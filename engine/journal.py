@@ -1,8 +1,8 @@
 """The journal of effects: nothing that was paid for is paid for twice.
 
-Every effect that costs money or time is looked up by key before it is made and recorded in one transaction before its
-result is used. The key is a hash of the format version, the kind of effect, its place in the flow and the exact request,
-so it holds no run id and no flow name: a resumed run, a fork and an edited flow all find what they have in common.
+Every effect that costs money or time is looked up by key before it is made, and recorded in one transaction before its
+result is used. The key is a hash of the format version, the kind of effect, its place in the flow and the exact
+request. It holds no run id and no flow name: a resumed run, a fork and an edited flow find what they have in common.
 
 Results and other contents are blobs, stored once by SHA-256, compressed, and verified when they are read.
 """
@@ -46,7 +46,7 @@ class Totals:
 
 
 class Journal:
-    """One run's journal, in one SQLite file. Raises JournalError when the file is damaged or newer than this program."""
+    """One run's journal, in one SQLite file. Raises JournalError when that file is damaged or of a newer format."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -52,7 +52,7 @@ async def run_map(
     """Run every item; `run` gets the item and the outputs of those it came after (a failed one is missing).
 
     With `fail_fast` nothing new is started after a failure; without it dependents run with what is known. A Stopped or
-    BudgetExceeded ends the map the same way: what is running is waited for. Raises DependencyFault before anything runs.
+    BudgetExceeded ends the map the same way: what runs is waited for. Raises DependencyFault before anything runs.
     """
     check_dependencies(items)
     return await _Loop(items, run, max_parallel, fail_fast).run()

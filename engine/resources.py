@@ -1,4 +1,4 @@
-"""Where the flows and schemas that come with flowrun are: beside the packages in a checkout, inside `engine` in a wheel."""
+"""Where the shipped flows and schemas are: beside the packages in a checkout, inside `engine` in a wheel."""
 
 from __future__ import annotations
 

@@ -1,0 +1,124 @@
+"""The effects of a run: model calls and sandbox runs, each through the journal, under the budget, told as an event."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from engine.budget import Budget
+from engine.errors import Stopped
+from engine.events import EventLog
+from engine.journal import Journal
+from engine.models.base import Answer, Decoding, Model, Request
+from engine.sandbox.base import Limits, Sandbox, SandboxResult
+
+
+@dataclass(frozen=True)
+class RoleModel:
+    """Which model answers for a role, and how."""
+
+    model: Model
+    decoding: Decoding
+    max_input_tokens: int
+
+
+@dataclass
+class Effects:
+    """What a run's nodes share. `models` has an entry "default"; `stopping` is set when the user asks to stop."""
+
+    journal: Journal
+    budget: Budget
+    events: EventLog
+    models: Mapping[str, RoleModel]
+    sandbox: Sandbox
+    limits: Limits
+    requirements: tuple[str, ...] = ()
+    stopping: bool = False
+    calls: dict[str, int] = field(default_factory=lambda: {"made": 0, "reused": 0})
+
+    def role(self, name: str) -> RoleModel:
+        """The model of a role, or the default one."""
+        return self.models.get(name, self.models["default"])
+
+    async def ask(self, request: Request, model: Model) -> Answer:
+        """One answer, from the journal or the model."""
+
+        async def perform() -> dict[str, Any]:
+            self._go_on()
+            with self.budget.call(_most_tokens(request)) as used:
+                answer = await model.answer(request)
+                used.update(tokens=answer.input_tokens + answer.output_tokens, calls=1, cost=answer.cost or 0.0)
+            return asdict(answer)
+
+        result, reused = await self.journal.effect("model", request.place, request.to_json(), perform)
+        answer = Answer(**result)
+        self.calls["reused" if reused else "made"] += 1
+        self.events.emit(
+            "answer",
+            place=request.place,
+            reused=reused,
+            model=answer.model,
+            finish_reason=answer.finish_reason,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+        )
+        return answer
+
+    async def run(
+        self, place: str, command: Sequence[str], files: Mapping[str, bytes], collect: Sequence[str], limits: Limits
+    ) -> SandboxResult:
+        """One sandbox run, from the journal or the sandbox."""
+        request = {
+            "command": list(command),
+            "files": {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)},
+            "collect": sorted(collect),
+            "limits": asdict(limits),
+            "requirements": list(self.requirements),
+            "sandbox": self.sandbox.name,
+        }
+
+        async def perform() -> dict[str, Any]:
+            self._go_on()
+            return _pack(await self.sandbox.run(command, files, limits=limits, collect=collect))
+
+        packed, reused = await self.journal.effect("sandbox", place, request, perform)
+        result = _unpack(packed)
+        self.events.emit(
+            "sandbox",
+            place=place,
+            reused=reused,
+            ended=result.ended,
+            exit_code=result.exit_code,
+            seconds=result.duration,
+        )
+        return result
+
+    async def require(self, requirements: Sequence[str]) -> Mapping[str, str]:
+        """Switch the sandbox to an environment with these requirements; returns what could not be installed."""
+        self.requirements = tuple(sorted(requirements))
+        failed = await self.sandbox.use(self.requirements)
+        for name, reason in failed.items():
+            self.events.emit("requirement failed", name=name, reason=reason)
+        return failed
+
+    def _go_on(self) -> None:
+        if self.stopping:
+            raise Stopped("stopped before the next call")
+
+
+def _most_tokens(request: Request) -> int:
+    """The most that a request can take: about a token per four characters asked, and the whole answer."""
+    return sum(len(message.content) for message in request.messages) // 4 + request.decoding.max_output_tokens
+
+
+def _pack(result: SandboxResult) -> dict[str, Any]:
+    files = {path: base64.b64encode(content).decode() for path, content in result.files.items()}
+    return {**asdict(result), "files": files}
+
+
+def _unpack(data: Mapping[str, Any]) -> SandboxResult:
+    files = {path: base64.b64decode(content) for path, content in data["files"].items()}
+    return SandboxResult(**{**data, "files": files})

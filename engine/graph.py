@@ -1,0 +1,112 @@
+"""A flow as a LangGraph state graph.
+
+LangGraph carries the coarse graph and its checkpoints. What it holds is small: for each state key the hash of its value
+in the journal, how often each node was visited, and whether the budget has ended the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from engine.errors import BudgetExceeded, NodeError, Stopped
+from engine.flow.model import Edge, Flow, Node
+from engine.steps import Steps
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.graph.state import CompiledStateGraph
+
+END_NAME = "END"
+
+
+class GraphState(TypedDict):
+    """What LangGraph checkpoints. `ended` is the budget's message once a limit was reached, else empty."""
+
+    values: dict[str, str]
+    visits: dict[str, int]
+    ended: str
+
+
+def compile_graph(
+    flow: Flow, steps: Steps, checkpointer: BaseCheckpointSaver[str] | None
+) -> CompiledStateGraph[GraphState, None, GraphState, GraphState]:
+    """The runnable graph of a flow."""
+    from langgraph.graph import END, START, StateGraph
+
+    graph = StateGraph(GraphState)
+    for name, node in flow.nodes.items():
+        graph.add_node(name, _step(node, steps))
+        targets = {target: (END if target == END_NAME else target) for target in _targets(node, flow)}
+        graph.add_conditional_edges(name, _router(node, flow, steps), targets)  # type: ignore[arg-type]
+    graph.add_edge(START, flow.start)
+    return graph.compile(checkpointer=checkpointer)
+
+
+def load_values(steps: Steps, references: Mapping[str, str]) -> dict[str, Any]:
+    """The state's values behind their hashes."""
+    return {key: steps.effects.journal.get(reference) for key, reference in references.items()}
+
+
+def _step(node: Node, steps: Steps) -> Any:
+    async def run(state: GraphState) -> dict[str, Any]:
+        if steps.effects.stopping:
+            raise Stopped(f"stopped before node '{node.name}'")
+        values = load_values(steps, state["values"])
+        visits = {**state["visits"], node.name: state["visits"].get(node.name, 0) + 1}
+        if node.when is not None and not node.when.evaluate(steps.scope(values)):
+            steps.effects.events.emit("node skipped", node=node.name)
+            return {"visits": visits}
+        try:
+            result = await steps.run(node.name, visits[node.name], values, state["ended"] or None)
+            written, exceeded = result.values, result.exceeded
+        except BudgetExceeded as error:
+            written, exceeded = {}, error
+        if exceeded is not None:
+            _bring_to_an_end(exceeded, steps)
+        references = {key: steps.effects.journal.put(value) for key, value in written.items()}
+        return {
+            "values": {**state["values"], **references},
+            "visits": visits,
+            "ended": state["ended"] or (str(exceeded) if exceeded else ""),
+        }
+
+    return run
+
+
+def _bring_to_an_end(exceeded: BudgetExceeded, steps: Steps) -> None:
+    steps.effects.events.emit("budget exceeded", why=str(exceeded))
+    if steps.effects.budget.on_exceeded == "pause":
+        raise Stopped(f"paused: {exceeded}; raise the limit with --set and resume")
+    if steps.effects.budget.on_exceeded == "fail" or steps.flow.finish is None:
+        raise exceeded
+
+
+def _router(node: Node, flow: Flow, steps: Steps) -> Callable[[GraphState], str]:
+    def route(state: GraphState) -> str:
+        if state["ended"] and flow.finish is not None and not state["visits"].get(flow.finish):
+            return flow.finish
+        scope = steps.scope(load_values(steps, state["values"]))
+        for edge in node.next:
+            if edge.when is None or edge.when.evaluate(scope):
+                return _within_bound(node, edge, flow, state)
+        raise NodeError("none of its edges' guards holds; add a last edge without 'when'", node=node.name)
+
+    return route
+
+
+def _within_bound(node: Node, edge: Edge, flow: Flow, state: GraphState) -> str:
+    if edge.to == END_NAME:
+        return edge.to
+    target = flow.nodes[edge.to]
+    if target.max_visits is None or state["visits"].get(target.name, 0) < target.max_visits:
+        return target.name
+    if target.on_exhausted == "fail":
+        raise NodeError(f"'{target.name}' was visited {target.max_visits} times, its max_visits", node=node.name)
+    return target.on_exhausted
+
+
+def _targets(node: Node, flow: Flow) -> set[str]:
+    targets = {edge.to for edge in node.next}
+    targets |= {flow.nodes[to].on_exhausted for to in targets if to != END_NAME} - {"fail"}
+    return targets | ({flow.finish} if flow.finish else set())

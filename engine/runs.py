@@ -1,0 +1,127 @@
+"""A run's folder: its record, its resolved flow, its lock.
+
+runs/<id>/run.json  flow.yaml  checkpoints.sqlite  journal.sqlite  events.jsonl  repo/
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from engine.errors import InputError
+from engine.flow.model import Flow
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one run."""
+
+    path: Path
+
+    @property
+    def id(self) -> str:
+        """The run's name, which is the folder's."""
+        return self.path.name
+
+    def record(self) -> dict[str, Any]:
+        """What run.json says. Raises InputError if it is damaged or of a newer format."""
+        file = self.path / "run.json"
+        try:
+            record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            newer = record["format"] > FORMAT
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{file}: not a readable run record: {error}") from error
+        if newer:
+            raise InputError(
+                f"{file}: format {record['format']} is newer than this flowrun knows ({FORMAT}); update flowrun"
+            )
+        return record
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of run.json, in one step."""
+        _write_whole(self.path / "run.json", _to_json({**self.record(), **changes}))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the run; a second process is told who does. The lock of a process that died is free."""
+        with (self.path / "lock").open("a+", encoding="ascii") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                file.seek(0)
+                raise InputError(
+                    f"run {self.id} is held by process {file.read().strip() or '?'}; wait for it, or stop it"
+                ) from None
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield
+
+
+def create_run(root: Path, flow: Flow, record: Mapping[str, Any]) -> RunFolder:
+    """Make a run's folder, whole or not at all. Raises InputError when `root` cannot be written."""
+    name = f"{flow.name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    text = yaml.safe_dump(dict(flow.document), sort_keys=False, allow_unicode=True, width=120)
+    half: Path | None = None
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        half = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=root))
+        half.chmod(0o755)
+        (half / "flow.yaml").write_text(text, encoding="utf-8")
+        (half / "run.json").write_text(_to_json({"format": FORMAT, "id": name, **record}), encoding="utf-8")
+        half.rename(root / name)
+    except OSError as error:
+        if half is not None:
+            shutil.rmtree(half, ignore_errors=True)
+        raise InputError(
+            f"{root}: cannot make a run folder there: {error.strerror}; choose another with --runs DIR"
+        ) from error
+    return RunFolder(root / name)
+
+
+def find_run(root: Path, name: str) -> RunFolder:
+    """A run by id, by a unique beginning of it, by its folder, or "last". Raises InputError, naming the known ones."""
+    if (Path(name) / "run.json").is_file():
+        return RunFolder(Path(name).resolve())
+    known = list_runs(root)
+    if name == "last" and known:
+        return known[-1]
+    found = [run for run in known if run.id == name] or [run for run in known if run.id.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"'{name}' is the beginning of {len(found)} runs: {', '.join(run.id for run in found)}")
+    recent = ", ".join(run.id for run in known[-5:]) or "none"
+    raise InputError(f"{root}: no run '{name}'; the latest there: {recent}. Another folder is given with --runs DIR")
+
+
+def list_runs(root: Path) -> list[RunFolder]:
+    """The runs below a folder, oldest first."""
+    if not root.is_dir():
+        return []
+    found = [RunFolder(path.parent) for path in root.glob("*/run.json") if not path.parent.name.startswith(".")]
+    return sorted(found, key=lambda run: (run.path.joinpath("flow.yaml").stat().st_mtime_ns, run.id))
+
+
+def _to_json(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _write_whole(path: Path, text: str) -> None:
+    half = path.with_suffix(".half")
+    half.write_text(text, encoding="utf-8")
+    half.replace(path)

@@ -1,0 +1,179 @@
+"""Runs one node of a flow over the state: once, or once per item of its map."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.context import Conclusion, Context
+from engine.contract import (
+    check_output,
+    check_value,
+    collect_outputs,
+    reduce_value,
+    resolve_call,
+    select_inputs,
+    visible_params,
+)
+from engine.effects import Effects
+from engine.errors import BudgetExceeded, FlowrunError, NodeError
+from engine.flow.model import Flow, Map, Node
+from engine.mapper import DependencyFault, MapItem, MapOutcome, run_map
+from engine.node import Declaration, NodeFunction
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """New state values by key, and the budget limit that ended the step early, if one did."""
+
+    values: Mapping[str, Any]
+    exceeded: BudgetExceeded | None = None
+
+
+@dataclass
+class Steps:
+    """Runs nodes. `given` holds the flow's inputs; `conclusions` gathers what nodes say about the run's end."""
+
+    flow: Flow
+    effects: Effects
+    folder: Path
+    given: Mapping[str, Any]
+    seed: int
+    conclusions: list[Conclusion] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._calls = {name: resolve_call(node) for name, node in self.flow.nodes.items()}
+
+    def scope(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """What expressions see. A state key that nothing wrote yet is the empty value of its type."""
+        empty = {name: _EMPTY.get(str(key.schema.get("type"))) for name, key in self.flow.state.items()}
+        return {"inputs": self.given, "params": self.flow.params, "state": {**empty, **state}}
+
+    async def run(self, name: str, visit: int, state: Mapping[str, Any], ended: str | None) -> StepResult:
+        """Run a node for the `visit`-th time. Raises NodeError, Stopped, BudgetExceeded (outside a map)."""
+        node = self.flow.nodes[name]
+        function, declaration = self._calls[name]
+        inputs = select_inputs(node, declaration, self.given, state, self.flow)
+        call = _Call(self, node, function, declaration, inputs, visit, ended)
+        self.effects.events.emit("node started", node=name, visit=visit)
+        if node.map is None:
+            outputs, exceeded = await call.once(None, {}, {}), None
+        else:
+            outputs, exceeded = await call.mapped(node.map, self.scope(state))
+        values = {}
+        for key, new in outputs.items():
+            values[key] = reduce_value(self.flow.state[key], state.get(key), new)
+            check_value(name, self.flow.state[key], values[key], "wrote")
+        self.effects.events.emit("node finished", node=name, visit=visit, writes=sorted(values))
+        return StepResult(values, exceeded)
+
+
+_EMPTY: dict[str, Any] = {"array": [], "object": {}, "string": "", "integer": 0, "number": 0.0, "boolean": False}
+
+
+@dataclass(frozen=True)
+class _Call:
+    steps: Steps
+    node: Node
+    function: NodeFunction
+    declaration: Declaration
+    inputs: Mapping[str, Any]
+    visit: int
+    ended: str | None
+
+    async def once(
+        self, item: str | None, extra: Mapping[str, Any], upstream: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """One call of the node's function, tried as often as the node's `retry` says."""
+        context = Context(
+            node=self.node.name,
+            item=item,
+            visit=self.visit,
+            params=visible_params(self.steps.flow.params, self.declaration.params),
+            upstream=upstream,
+            seed=self.steps.seed,
+            role=self.declaration.role,
+            ended=self.ended,
+            folder=self.steps.folder,
+            effects=self.steps.effects,
+            conclusions=self.steps.conclusions,
+        )
+        retry = self.node.retry
+        for attempt in range(1, retry.attempts + 1):
+            try:
+                return await self._attempt({**self.inputs, **extra}, context)
+            except NodeError as error:
+                if attempt == retry.attempts:
+                    raise
+                self.steps.effects.events.emit("retry", node=self.node.name, item=item, why=str(error))
+                await asyncio.sleep(retry.delay * 2 ** (attempt - 1))
+        raise AssertionError("a retry has at least one attempt")
+
+    async def _attempt(self, inputs: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        name, item = self.node.name, context.item
+        try:
+            async with asyncio.timeout(self.node.timeout):
+                output = await self.function(inputs, context)
+        except FlowrunError:
+            raise
+        except TimeoutError as error:
+            raise NodeError(f"did not end within {self.node.timeout} s", node=name, item=item) from error
+        except Exception as error:
+            raise NodeError(f"{type(error).__name__}: {error}", node=name, item=item) from error
+        return check_output(self.node, self.declaration, output, item)
+
+    async def mapped(self, spec: Map, scope: Mapping[str, Any]) -> tuple[dict[str, Any], BudgetExceeded | None]:
+        """One call per item; what the items say is put together in item order."""
+        items = self._items(spec, scope)
+
+        async def run_item(item: MapItem, upstream: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+            emit = self.steps.effects.events.emit
+            emit("item started", node=self.node.name, item=item.key, lane=item.lane)
+            try:
+                output = await self.once(item.key, {spec.name: item.value}, upstream)
+            except Exception as error:
+                emit("item failed", node=self.node.name, item=item.key, why=str(error))
+                raise
+            emit("item finished", node=self.node.name, item=item.key)
+            return output
+
+        try:
+            outcome = await run_map(
+                items, run_item, max_parallel=spec.max_parallel, fail_fast=self.node.on_item_error == "fail"
+            )
+        except DependencyFault as fault:
+            raise NodeError(str(fault), node=self.node.name) from fault
+        return self._gather(outcome)
+
+    def _gather(self, outcome: MapOutcome) -> tuple[dict[str, Any], BudgetExceeded | None]:
+        if outcome.ended is not None and not isinstance(outcome.ended, BudgetExceeded):
+            raise outcome.ended
+        if outcome.errors and self.node.on_item_error == "fail":
+            raise next(iter(outcome.errors.values()))
+        values = {}
+        for name in self.declaration.writes:
+            parts = [output[name] for output in outcome.outputs.values() if name in output]
+            values[name] = collect_outputs(self.steps.flow.state[name], parts)
+        return values, outcome.ended
+
+    def _items(self, spec: Map, scope: Mapping[str, Any]) -> list[MapItem]:
+        items = []
+        for index, value in enumerate(spec.over.evaluate(scope)):
+            seen = {**scope, spec.name: value}
+            items.append(
+                MapItem(
+                    key=str(index if spec.key is None else spec.key.evaluate(seen)),
+                    value=value,
+                    after=() if spec.after is None else tuple(str(key) for key in spec.after.evaluate(seen)),
+                    lane=None if spec.lane is None else str(spec.lane.evaluate(seen)),
+                    priority=() if spec.priority is None else _rank(spec.priority.evaluate(seen)),
+                )
+            )
+        return items
+
+
+def _rank(value: Any) -> tuple[float, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)
