@@ -1,0 +1,158 @@
+"""`flowrun run` and `flowrun resume`."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from engine.errors import InputError
+
+if TYPE_CHECKING:
+    from engine.runner import Handle, RunResult, Watch
+    from engine.runs import RunFolder
+
+Start = Callable[["Watch"], Coroutine[Any, Any, "RunResult"]]
+
+runs_option = click.option(
+    "--runs",
+    "root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder of the runs.",
+)
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Only the summary.")
+model_options = [
+    click.option("--model", metavar="NAME", help="A model's name, replay:FILE, or mailbox:DIR."),
+    click.option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint; key in OPENAI_API_KEY."),
+    click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Keep what the model says."),
+    click.option(
+        "--replay-drift",
+        type=click.Choice(["refuse", "warn"]),
+        default=None,
+        help="Whether a recorded answer may serve when only its place matches.  [default: refuse]",
+    ),
+]
+
+
+def with_model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose a model."""
+    for option in reversed(model_options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("flow")
+@click.option(
+    "--input", "-i", "inputs", multiple=True, metavar="NAME=VALUE", help="An input of the flow; a file by path."
+)
+@click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change a value of the flow (params.x=3).")
+@click.option("--set-file", "set_files", multiple=True, metavar="PATH=FILE", help="The same, with a file's text.")
+@with_model_options
+@click.option("--seed", type=int, default=0, show_default=True, help="For everything drawn by chance.")
+@runs_option
+@quiet_option
+def run(
+    flow: str,
+    inputs: Sequence[str],
+    sets: Sequence[str],
+    set_files: Sequence[str],
+    model: str | None,
+    base_url: str | None,
+    record: Path | None,
+    replay_drift: Literal["refuse", "warn"] | None,
+    seed: int,
+    root: Path,
+    quiet: bool,
+) -> int:
+    """Run FLOW, a file or the name of a flow that comes with flowrun."""
+    from engine.flow import load_flow
+    from engine.inputs import read_inputs
+    from engine.opening import RunOptions
+    from engine.runner import start_run
+
+    loaded = load_flow(flow, sets=sets, set_files=set_files)
+    given = read_inputs(loaded, _pairs(inputs))
+    options = RunOptions(model, base_url, record, replay_drift or "refuse", seed)
+    return _run_to_end(lambda watch: start_run(loaded, given, options, root, watch), quiet)
+
+
+@click.command()
+@click.argument("name", metavar="RUN")
+@with_model_options
+@runs_option
+@quiet_option
+def resume(
+    name: str,
+    model: str | None,
+    base_url: str | None,
+    record: Path | None,
+    replay_drift: Literal["refuse", "warn"] | None,
+    root: Path,
+    quiet: bool,
+) -> int:
+    """Go on with RUN (an id, its beginning, or "last") where it was stopped."""
+    from dataclasses import replace
+
+    from engine.flow import load_flow
+    from engine.opening import RunOptions
+    from engine.runner import resume_run
+    from engine.runs import find_run
+
+    found = find_run(root, name)
+    options = RunOptions.from_json(found.record()["options"])
+    chosen = {"model": model, "base_url": base_url, "record": record, "replay_drift": replay_drift}
+    options = replace(options, **{key: value for key, value in chosen.items() if value is not None})
+    loaded = load_flow(str(found.path / "flow.yaml"))
+    return _run_to_end(lambda watch: resume_run(found, loaded, options, watch), quiet)
+
+
+COMMANDS = (run, resume)
+
+
+def _pairs(given: Sequence[str]) -> dict[str, str]:
+    pairs = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise InputError(f"--input {one}: write it as NAME=VALUE, for example requirements=README.md")
+        pairs[name] = value
+    return pairs
+
+
+def _run_to_end(start: Start, quiet: bool) -> int:
+    from engine.cli.progress import Progress
+    from engine.cli.summary import print_summary
+    from engine.runner import Watch
+
+    progress = Progress()
+    listeners = () if quiet else (progress.show,)
+
+    async def work() -> RunResult:
+        return await start(Watch(listeners, _on_start(quiet)))
+
+    result = asyncio.run(work())
+    print_summary(result.run)
+    if result.status == "stopped":
+        return 130
+    return 0 if result.ok else 1
+
+
+def _on_start(quiet: bool) -> Callable[[RunFolder, Handle], None]:
+    def started(run: RunFolder, handle: Handle) -> None:
+        if not quiet:
+            click.echo(f"run {run.id} in {run.path}")
+
+        def interrupted() -> None:
+            handle.stop()
+            click.echo("\nstopping when the calls under way have ended; again to stop at once", err=True)
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
+
+    return started

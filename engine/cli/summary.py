@@ -1,0 +1,76 @@
+"""The end of a run on the terminal: what came of it, the repository's tree and its history."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+from rich.table import Table
+from rich.tree import Tree
+
+from engine.runs import RunFolder
+from engine.workspace import Workspace
+
+_MOST_COMMITS, _MOST_FILES = 40, 200
+
+
+def print_summary(run: RunFolder) -> None:
+    """Print a run's outcome and, where there is one, its repository."""
+    console = Console(highlight=False)
+    record = run.record()
+    repository = run.path / "repo"
+    if repository.is_dir() and record["status"] == "finished":
+        workspace = Workspace.open(repository)
+        console.print(_tree(workspace, repository.name))
+        console.print(_history(workspace))
+    console.print(_outcome(run, record))
+
+
+def _outcome(run: RunFolder, record: dict[str, object]) -> Panel:
+    outcome, usage = record["outcome"] or {}, record["usage"] or {}
+    assert isinstance(outcome, dict) and isinstance(usage, dict)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in outcome.get("summary", {}).items():
+        table.add_row(label, escape(str(text)))
+    if usage:
+        table.add_row("model calls", f"{usage['model_calls']:,} ({usage['tokens']:,} tokens), reused {usage['reused']}")
+        table.add_row("sandbox runs", f"{usage['sandbox_runs']} ({record['sandbox']})")
+        table.add_row("time", f"{usage['seconds']} s")
+    table.add_row("ended", escape(str(outcome.get("reason", record["status"]))))
+    if record["status"] == "stopped":
+        table.add_row("go on with", f"flowrun resume {run.id}")
+    else:
+        table.add_row("repository" if (run.path / "repo").is_dir() else "run", str(run.path / "repo"))
+    good = bool(outcome.get("ok"))
+    return Panel(
+        table,
+        title=f"{run.id}: {'passed' if good else record['status']}",
+        border_style="green" if good else "red",
+        expand=False,
+    )
+
+
+def _tree(workspace: Workspace, name: str) -> Tree:
+    root = Tree(f"[bold]{name}/[/bold]")
+    folders = {PurePosixPath("."): root}
+    paths = sorted(workspace.tree("main"))
+    for path in map(PurePosixPath, paths[:_MOST_FILES]):
+        for folder in [*reversed(path.parents)][1:]:
+            if folder not in folders:
+                folders[folder] = folders[folder.parent].add(f"{escape(folder.name)}/")
+        folders[path.parent].add(escape(path.name))
+    if len(paths) > _MOST_FILES:
+        root.add(f"and {len(paths) - _MOST_FILES} more files")
+    return root
+
+
+def _history(workspace: Workspace) -> str:
+    lines = workspace.graph("main")
+    shown = lines[:_MOST_COMMITS]
+    if len(lines) > len(shown):
+        shown.append(f"... and {len(lines) - len(shown)} more lines: git log --graph --oneline")
+    return escape("\n".join(["", *shown, ""]))
