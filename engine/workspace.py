@@ -8,17 +8,16 @@ leaves the branch as it was.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import stat
 import time
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TypeVar, cast
 
-from dulwich.diff_tree import TreeChange, tree_changes
 from dulwich.errors import NotGitRepository, NotTreeError
 from dulwich.file import FileLocked
 from dulwich.graph import find_merge_base
@@ -29,9 +28,9 @@ from dulwich.objects import Commit as GitCommit
 from dulwich.refs import Ref, check_ref_format
 from dulwich.repo import Repo
 
-from engine import paths
+from engine import paths, worktree
 from engine.errors import WorkspaceError
-from engine.workspace_log import Commit, draw, newest_first
+from engine.workspace_log import Commit, draw, history
 
 T = TypeVar("T")
 
@@ -39,6 +38,7 @@ _COMMITTER = b"flowrun <flowrun@localhost>"
 _EPOCH = 1767225600  # 2026-01-01T00:00:00Z, the date of a first commit
 _STEP = 60  # seconds between a commit and the next
 _REGULAR = 0o100644
+_SHOWN = 12  # names in a message
 _STALE_LOCK = 2.0  # seconds; nobody holds a lock of a branch or of the index that long
 
 
@@ -120,14 +120,7 @@ class Workspace:
 
     def log(self, ref: str, path: str | None = None) -> list[Commit]:
         """The commits behind `ref`, newest first; with `path`, those that changed that file or something below it."""
-        found: dict[str, Commit] = {}
-        waiting = [self._commit(ref)]
-        while waiting:
-            one = waiting.pop()
-            if one.id.decode() not in found:
-                found[one.id.decode()] = self._describe(one)
-                waiting += [cast("GitCommit", self._git[parent]) for parent in one.parents]
-        ordered = newest_first(found)
+        ordered = history(self._git, self._commit(ref))
         if path is None:
             return ordered
         return [one for one in ordered if any(each == path or each.startswith(f"{path}/") for each in one.changed)]
@@ -208,44 +201,31 @@ class Workspace:
     def checkout(self, ref: str) -> None:
         """Make HEAD, index and working tree exactly those of `ref`; whatever else lies in the folder is removed."""
         tree = self.tree(ref)
-        self._clear(tree)
-        entries = {}
-        for path, blob in tree.items():
-            place = self.path / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if not place.exists():
-                place.write_bytes(self._blob(blob))
-            entries[path.encode()] = index_entry_from_stat(place.lstat(), blob.encode(), mode=_REGULAR)
-        index = self._git.open_index()
-        index.clear()
-        for name, entry in entries.items():
-            index[name] = entry
-        _unlocked(index.write)
-        self._point_head(ref)
+        with _told(self.path):
+            worktree.write(self.path, tree, self._blob)
+            index = self._git.open_index()
+            index.clear()
+            for path, blob in tree.items():
+                found = (self.path / path).lstat()
+                index[path.encode()] = index_entry_from_stat(found, blob.encode(), mode=_REGULAR)
+            _unlocked(index.write)
+            self._point_head(ref)
 
     def status(self) -> list[str]:
         """What differs in the working tree from HEAD: "modified: a", "missing: b", "untracked: c", sorted by path."""
-        tree = self.tree("HEAD") if self.tip(self._head_branch() or "") or self._head_branch() is None else {}
-        present = dict(self._walk())
-        found = [(path, "missing") for path in tree.keys() - present.keys()]
-        found += [(path, "untracked") for path in present.keys() - tree.keys()]
-        found += [(path, "modified") for path in tree.keys() & present.keys() if not _is(present[path], tree[path])]
-        return [f"{what}: {path}" for path, what in sorted(found)]
+        with _told(self.path):
+            return worktree.differences(self.path, self.tree("HEAD") if self._head() else {})
 
     # Steps
 
     def _stand(self, branch: str) -> list[str]:
         if (tip := self.tip(branch)) is not None:
             return [tip]
-        head = self._head_branch()
-        start = self.tip(head) if head else self._git.head().decode()
+        start = self._head()
         return [start] if start else []
 
     def _commit(self, ref: str) -> GitCommit:
-        name = self.tip(ref)
-        if name is None and ref == "HEAD":
-            head = self._head_branch()
-            name = self.tip(head) if head else self._git.head().decode()
+        name = self._head() if ref == "HEAD" else self.tip(ref)
         if name is None and re.fullmatch(r"[0-9a-f]{40}", ref):
             name = ref
         try:
@@ -258,7 +238,7 @@ class Workspace:
 
     def _require(self, branch: str) -> str:
         if (found := self.tip(branch)) is None:
-            raise WorkspaceError(f"there is no branch '{branch}' in {self.path}; its branches: {self.branches()}")
+            raise WorkspaceError(f"no branch '{branch}' in {self.path}; its branches: {', '.join(self.branches())}")
         return found
 
     def _blob(self, blob: str) -> bytes:
@@ -271,19 +251,6 @@ class Workspace:
         self._git.object_store.add_object(blob)
         return blob.id.decode()
 
-    def _describe(self, one: GitCommit) -> Commit:
-        trees = [cast("GitCommit", self._git[parent]).tree for parent in one.parents] or [None]
-        store = self._git.object_store
-        changes = [{_changed_path(each) for each in tree_changes(store, tree, one.tree)} for tree in trees]
-        return Commit(
-            id=one.id.decode(),
-            parents=tuple(parent.decode() for parent in one.parents),
-            author=one.author.decode("utf-8", "replace").rsplit(" <", 1)[0],
-            date=datetime.fromtimestamp(one.commit_time, UTC),
-            message=one.message.decode("utf-8", "replace").rstrip("\n"),
-            changed=tuple(sorted(set.intersection(*changes))),
-        )
-
     def _make(self, tree: Mapping[str, str], stand: Sequence[GitCommit], message: str, author: str) -> ObjectID:
         store = self._git.object_store
         made = GitCommit()
@@ -294,13 +261,20 @@ class Workspace:
         made.author_time = made.commit_time = max((one.commit_time + _STEP for one in stand), default=_EPOCH)
         made.author_timezone = made.commit_timezone = 0
         made.encoding = None
-        made.message = _clean(message, keep="\n\t").strip().encode() + b"\n"
+        made.message = _clean(message.replace("\r\n", "\n"), keep="\n\t").strip().encode() + b"\n"
         store.add_object(made)
         return made.id
 
     def _move(self, branch: str, commit: ObjectID) -> None:
         if self.tip(branch) != commit.decode():
             _unlocked(lambda: self._git.refs.set_if_equals(_ref(branch), None, commit))
+
+    def _head(self) -> str | None:
+        """The commit that HEAD is at, or None where its branch has none yet."""
+        try:
+            return self._git.head().decode()
+        except KeyError:
+            return None
 
     def _head_branch(self) -> str | None:
         """The branch that HEAD is on, or None where it is at a commit."""
@@ -314,29 +288,9 @@ class Workspace:
         if self.tip(ref) is not None:
             _unlocked(lambda: self._git.refs.set_symbolic_ref(Ref(b"HEAD"), _ref(ref)))
         else:
-            (self.path / ".git" / "HEAD").write_text(ref + "\n")
-
-    def _walk(self) -> Iterator[tuple[str, Path]]:
-        """Everything in the working tree that is no folder; links are not followed."""
-        waiting = [self.path]
-        while waiting:
-            for entry in sorted(waiting.pop().iterdir()):
-                if entry == self.path / ".git":
-                    continue
-                if entry.is_dir() and not entry.is_symlink():
-                    waiting.append(entry)
-                else:
-                    yield entry.relative_to(self.path).as_posix(), entry
-
-    def _clear(self, tree: Mapping[str, str]) -> None:
-        """Remove what is not exactly as in `tree`, then folders that are empty or stand where a file goes."""
-        for path, place in list(self._walk()):
-            if path not in tree or not _is(place, tree[path]):
-                place.unlink()
-        folders = [place for place in self.path.rglob("*") if place.is_dir() and ".git" not in place.parts]
-        for place in sorted(folders, reverse=True):
-            with contextlib.suppress(OSError):
-                place.rmdir()
+            aside = self.path / ".git" / "HEAD.new"
+            aside.write_text(f"{ref}\n")
+            aside.replace(aside.with_name("HEAD"))
 
 
 def _listing(git: Repo, commit: GitCommit) -> dict[str, str]:
@@ -347,20 +301,6 @@ def _listing(git: Repo, commit: GitCommit) -> dict[str, str]:
             raise WorkspaceError(f"commit {commit.id.decode()[:7]}: '{path}' is a link, a program or a submodule")
         found[path] = entry.sha.decode()
     return found
-
-
-def _changed_path(change: TreeChange) -> str:
-    side = change.new or change.old
-    assert side is not None and side.path is not None
-    return side.path.decode("utf-8", "replace")
-
-
-def _is(place: Path, blob: str) -> bool:
-    """Whether a file is regular, not executable, and holds exactly this blob."""
-    found = place.lstat()
-    if not stat.S_ISREG(found.st_mode) or found.st_mode & stat.S_IXUSR:
-        return False
-    return Blob.from_string(place.read_bytes()).id.decode() == blob
 
 
 def _three_way(
@@ -406,8 +346,9 @@ def _check_paths(
             raise WorkspaceError(f"branch '{branch}': {author} may not write {path!r}: {why}")
         if allowed is not None and path not in allowed:
             why = "it belongs to someone else" if path in before else "it is not in the contract's tree"
-            names = ", ".join(sorted(allowed)) or "nothing"
-            raise WorkspaceError(f"branch '{branch}': {author} may not write '{path}': {why}. May be written: {names}")
+            names = sorted(allowed)
+            may = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+            raise WorkspaceError(f"branch '{branch}': {author} may not write '{path}': {why}; may write: {may or '-'}")
 
 
 def _ref(branch: str) -> Ref:
@@ -426,16 +367,24 @@ def _clean(text: str, keep: str = "") -> str:
     return "".join(one if one in keep or unicodedata.category(one) not in {"Cc", "Cs"} else " " for one in text)
 
 
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """A file or folder that cannot be read or written becomes a WorkspaceError."""
+    try:
+        yield
+    except OSError as error:
+        raise WorkspaceError(f"{error.filename or path}: {error.strerror}; {path} is not as it should be") from None
+
+
 def _unlocked(action: Callable[[], T]) -> T:
     """Do something that takes a lock file of Git; one that a killed process left behind is removed."""
     while True:
         try:
             return action()
         except FileLocked as held:
-            lock = Path(str(held.lockfilename if isinstance(held.lockfilename, str) else held.lockfilename.decode()))
+            lock = Path(os.fsdecode(held.lockfilename))
             with contextlib.suppress(FileNotFoundError):
-                age = time.time() - lock.stat().st_mtime
-                if age > _STALE_LOCK:
+                if time.time() - lock.stat().st_mtime > _STALE_LOCK:
                     lock.unlink()
                 else:
                     time.sleep(0.05)

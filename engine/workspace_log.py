@@ -5,7 +5,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import cast
+
+from dulwich.diff_tree import TreeChange, tree_changes
+from dulwich.objects import Commit as GitCommit
+from dulwich.repo import Repo
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,41 @@ class Commit:
     def subject(self) -> str:
         """The first line of the message."""
         return self.message.split("\n", 1)[0]
+
+
+def history(git: Repo, last: GitCommit) -> list[Commit]:
+    """A commit and all that it stands on, newest first."""
+    found: dict[str, Commit] = {}
+    waiting = [last]
+    while waiting:
+        one = waiting.pop()
+        if one.id.decode() not in found:
+            found[one.id.decode()] = _describe(git, one)
+            waiting += _parents(git, one)
+    return newest_first(found)
+
+
+def _parents(git: Repo, one: GitCommit) -> list[GitCommit]:
+    return [cast("GitCommit", git[parent]) for parent in one.parents]
+
+
+def _describe(git: Repo, one: GitCommit) -> Commit:
+    trees = [parent.tree for parent in _parents(git, one)] or [None]
+    changes = [{_path(each) for each in tree_changes(git.object_store, tree, one.tree)} for tree in trees]
+    return Commit(
+        id=one.id.decode(),
+        parents=tuple(parent.decode() for parent in one.parents),
+        author=one.author.decode("utf-8", "replace").rsplit(" <", 1)[0],
+        date=datetime.fromtimestamp(one.commit_time, UTC),
+        message=one.message.decode("utf-8", "replace").rstrip("\n"),
+        changed=tuple(sorted(set.intersection(*changes))),
+    )
+
+
+def _path(change: TreeChange) -> str:
+    side = change.new or change.old
+    assert side is not None and side.path is not None
+    return side.path.decode("utf-8", "replace")
 
 
 def newest_first(commits: Mapping[str, Commit]) -> list[Commit]:
