@@ -30,7 +30,7 @@ from dulwich.repo import Repo
 
 from engine import paths, worktree
 from engine.errors import WorkspaceError
-from engine.workspace_log import Commit, draw, history
+from engine.workspace_log import Commit, describe, draw, history
 
 T = TypeVar("T")
 
@@ -124,6 +124,10 @@ class Workspace:
         if path is None:
             return ordered
         return [one for one in ordered if any(each == path or each.startswith(f"{path}/") for each in one.changed)]
+
+    def show(self, ref: str) -> Commit:
+        """The commit at `ref`."""
+        return describe(self._git, self._commit(ref))
 
     def graph(self, ref: str) -> list[str]:
         """The history behind `ref` as lines for a terminal, like `git log --graph --oneline` with the authors."""

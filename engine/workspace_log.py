@@ -43,7 +43,7 @@ def history(git: Repo, last: GitCommit) -> list[Commit]:
     while waiting:
         one = waiting.pop()
         if one.id.decode() not in found:
-            found[one.id.decode()] = _describe(git, one)
+            found[one.id.decode()] = describe(git, one)
             waiting += _parents(git, one)
     return newest_first(found)
 
@@ -52,7 +52,8 @@ def _parents(git: Repo, one: GitCommit) -> list[GitCommit]:
     return [cast("GitCommit", git[parent]) for parent in one.parents]
 
 
-def _describe(git: Repo, one: GitCommit) -> Commit:
+def describe(git: Repo, one: GitCommit) -> Commit:
+    """One commit as a `Commit`."""
     trees = [parent.tree for parent in _parents(git, one)] or [None]
     changes = [{_path(each) for each in tree_changes(git.object_store, tree, one.tree)} for tree in trees]
     return Commit(

@@ -1,0 +1,18 @@
+"""Materialises the contract: the whole file tree, empty, as the repository's first commit (CodeTeam, 3.2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.context import Context
+from engine.node import node
+
+
+@node(reads=("contract",), writes=("pending", "issues", "qa_round"))
+async def create_tree(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
+    """Create every file of the contract's tree, empty. No other file will ever be written."""
+    tree = inputs["contract"]["repo_tree"]
+    message = f"Create the file tree\n\n{len(tree)} files, {len(inputs['contract']['developers'])} developers\n"
+    ctx.workspace.commit("main", dict.fromkeys(tree, b""), message=message, author="cto", allowed=tree)
+    return {"pending": list(tree), "issues": [], "qa_round": 0}
