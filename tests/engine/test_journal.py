@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import JournalError
+from engine.journal import Journal, effect_key
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(min_size=1), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+class Paid:
+    """An effect that counts how often it was made."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        self.result, self.count = result, 0
+
+    async def __call__(self) -> dict[str, Any]:
+        self.count += 1
+        await asyncio.sleep(0)
+        return self.result
+
+
+def test_an_effect_is_made_once_also_over_a_reopened_file(tmp_path: Path) -> None:
+    paid = Paid({"text": "x" * 5000, "input_tokens": 3, "output_tokens": 4, "cost": 0.5})
+    for expected in (False, True, True):
+        journal = Journal(tmp_path / "journal.sqlite")
+        result, reused = asyncio.run(journal.effect("model", "develop/a.py#1", {"q": "long " * 500}, paid))
+        assert (result, reused) == (paid.result, expected)
+        assert journal.totals("model").__dict__ == {"count": 1, "tokens": 7, "cost": 0.5}
+        journal.close()
+    assert paid.count == 1
+
+
+def test_equal_effects_at_one_time_are_made_once(tmp_path: Path) -> None:
+    journal, paid = Journal(tmp_path / "j"), Paid({"text": "yes"})
+
+    async def main() -> list[tuple[dict[str, Any], bool]]:
+        return list(await asyncio.gather(*(journal.effect("model", "p", {"q": 1}, paid) for _ in range(5))))
+
+    results = asyncio.run(main())
+    assert paid.count == 1
+    assert sorted(reused for _, reused in results) == [False, True, True, True, True]
+    journal.close()
+
+
+def test_a_failed_effect_leaves_no_trace_and_can_be_made_again(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j")
+
+    async def fails() -> dict[str, Any]:
+        raise ValueError("no answer")
+
+    with pytest.raises(ValueError, match="no answer"):
+        asyncio.run(journal.effect("model", "p", {}, fails))
+    assert asyncio.run(journal.effect("model", "p", {}, Paid({"text": "now"}))) == ({"text": "now"}, False)
+    journal.close()
+
+
+@pytest.mark.parametrize("other", [("sandbox", "p", {"a": 1}), ("model", "q", {"a": 1}), ("model", "p", {"a": 2})])
+def test_the_key_tells_effects_apart(other: tuple[str, str, dict[str, int]]) -> None:
+    assert effect_key("model", "p", {"a": 1}) != effect_key(*other)
+    assert effect_key("model", "p", {"a": 1, "b": 2}) == effect_key("model", "p", {"b": 2, "a": 1})
+
+
+@given(PLAIN)
+def test_what_is_put_comes_back(data: Any) -> None:
+    journal = Journal(Path(":memory:"))
+    assert journal.get(journal.put(data)) == data
+    journal.close()
+
+
+def test_a_repeated_long_text_is_kept_once(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j")
+    text = "".join(chr(33 + (n * n) % 90) for n in range(20_000))
+    for number in range(50):
+        journal.put({"number": number, "prompt": text})
+    journal.close()
+    assert (tmp_path / "j").stat().st_size < 3 * len(text) + 50 * 400
+
+
+def test_a_damaged_blob_is_refused_by_name(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j")
+    name = journal.put({"text": "whole"})
+    journal.close()
+    with sqlite3.connect(tmp_path / "j") as database:
+        database.execute("UPDATE blobs SET data = ?", (zlib.compress(b'{"text":"other"}'),))
+    database.close()
+    journal = Journal(tmp_path / "j")
+    with pytest.raises(JournalError, match=name[:12]):
+        journal.get(name)
+    journal.close()
+
+
+def test_a_file_that_is_no_journal_and_a_newer_one_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "no").write_bytes(b"not a database at all, but long enough to be read as one" * 20)
+    with pytest.raises(JournalError, match="not a database"):
+        Journal(tmp_path / "no")
+    Journal(tmp_path / "new").close()
+    with sqlite3.connect(tmp_path / "new") as database:
+        database.execute("UPDATE meta SET value = '99' WHERE name = 'format'")
+    database.close()
+    with pytest.raises(JournalError, match="format 99 is newer than this flowrun knows"):
+        Journal(tmp_path / "new")
