@@ -1,0 +1,49 @@
+"""Language models behind one small interface: endpoints, recordings, a mailbox, scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from engine.errors import InputError
+from engine.models.base import Model
+from engine.models.events import OnEvent, no_event
+from engine.models.spec import ModelSpec
+
+__all__ = ["ModelSpec", "open_model"]
+
+
+def open_model(
+    spec: ModelSpec,
+    *,
+    record: Path | None = None,
+    replay_drift: Literal["refuse", "warn"] = "refuse",
+    on_event: OnEvent = no_event,
+) -> Model:
+    """Open a model; `record` keeps what it says, `on_event` hears of retries and workarounds.
+
+    Raises InputError if there is no key, no recording, no folder, or the address is none.
+    """
+    model = _open(spec, replay_drift, on_event)
+    if record is None:
+        return model
+    from engine.models.recording import RecordingModel
+
+    return RecordingModel(model, record)
+
+
+def _open(spec: ModelSpec, replay_drift: Literal["refuse", "warn"], on_event: OnEvent) -> Model:
+    kind, colon, rest = spec.name.partition(":")
+    if colon and kind in ("replay", "mailbox") and not rest:
+        raise InputError(f"--model {spec.name}: a path must follow the colon")
+    if colon and kind == "replay":
+        from engine.models.replay import ReplayModel
+
+        return ReplayModel(Path(rest), drift=replay_drift)
+    if colon and kind == "mailbox":
+        from engine.models.mailbox import MailboxModel
+
+        return MailboxModel(Path(rest))
+    from engine.models.openai import OpenAIModel
+
+    return OpenAIModel(spec, on_event=on_event)
