@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test lint clean
+.PHONY: help demo picture test lint clean
 
 help:            ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -14,6 +14,14 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV) || { echo "this Python cannot make environments; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
+
+demo: $(READY)   ## a README becomes a tested repository, with recorded model answers
+	@echo "==> flowrun flows/codeteam.yaml on examples/cronwhen/README.md; the model's answers are recorded, all else is real"
+	@$(BIN)/flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md \
+	    --model replay:examples/cronwhen/recording.jsonl
+
+picture: $(READY) ## draw docs/demo.svg, the terminal at the end of a run
+	@$(BIN)/python docs/picture.py docs/demo.svg
 
 test: $(READY)   ## the whole test suite
 	@echo "==> tests"

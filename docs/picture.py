@@ -1,0 +1,35 @@
+"""Draws the terminal at the end of the example's run as an SVG: `python docs/picture.py docs/demo.svg`."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND = "flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md --model replay:examples/cronwhen/recording.jsonl"
+WIDTH, LAST_LINES = 118, 64
+
+
+def main(target: Path) -> None:
+    """Run the example in a temporary runs folder and export what it prints last."""
+    with tempfile.TemporaryDirectory() as runs:
+        program = Path(sys.executable).with_name("flowrun")
+        environment = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(WIDTH)}
+        command = [program, *COMMAND.split()[1:], "--runs", runs]
+        shown = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        output = shown.stdout.replace(runs, "runs")
+    lines = output.splitlines()
+    console = Console(record=True, width=WIDTH, file=io.StringIO())
+    console.print(Text.from_ansi("\n".join([f"$ {COMMAND}", "...", *lines[-LAST_LINES:]])), soft_wrap=False)
+    console.save_svg(str(target), title="flowrun")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
