@@ -6,7 +6,7 @@ in the journal, how often each node was visited, and whether the budget has ende
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from engine.errors import BudgetExceeded, NodeError, Stopped
@@ -82,8 +82,8 @@ def _bring_to_an_end(exceeded: BudgetExceeded, steps: Steps) -> None:
         raise exceeded
 
 
-def _router(node: Node, flow: Flow, steps: Steps) -> Callable[[GraphState], str]:
-    def route(state: GraphState) -> str:
+def _router(node: Node, flow: Flow, steps: Steps) -> Callable[[GraphState], Awaitable[str]]:
+    async def route(state: GraphState) -> str:
         if state["ended"] and flow.finish is not None and not state["visits"].get(flow.finish):
             return flow.finish
         scope = steps.scope(load_values(steps, state["values"]))

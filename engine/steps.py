@@ -155,8 +155,10 @@ class _Call:
             raise next(iter(outcome.errors.values()))
         values = {}
         for name in self.declaration.writes:
+            key = self.steps.flow.state[name]
             parts = [output[name] for output in outcome.outputs.values() if name in output]
-            values[name] = collect_outputs(self.steps.flow.state[name], parts)
+            if parts or (not outcome.outputs and key.schema.get("type") in ("array", "object")):
+                values[name] = collect_outputs(key, parts)
         return values, outcome.ended
 
     def _items(self, spec: Map, scope: Mapping[str, Any]) -> list[MapItem]:
