@@ -34,7 +34,9 @@ async def merge_branches(inputs: Mapping[str, Any], ctx: Context) -> dict[str, A
         if paths:
             workspace.set_branch(owner, base)
             commits |= {path: _commit(workspace, tasks[path], files[path]) for path in paths}
-            workspace.merge("main", owner, message=f"Merge {len(paths)} finished by {owner}", author="cto")
+            workspace.merge(
+                "main", owner, message=f"Merge {len(paths)} file{'s' * (len(paths) > 1)} of {owner}", author="cto"
+            )
     for branch in workspace.branches():
         if branch.startswith(TASK_BRANCHES):
             workspace.delete_branch(branch)
