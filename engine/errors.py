@@ -5,6 +5,7 @@
     │   └── FlowError           exit 2   a flow file with one or more faults, each with its place
     ├── NodeError               exit 1   a node failed, or broke its contract; carries node and item
     ├── ModelError              exit 1   the model could not be asked, or what it said could not be used
+    │   ├── ContextTooLong      exit 1   a request that is longer than the model reads
     │   ├── AnswerError         exit 1   an answer that breaks its JSON Schema, after one re-ask
     │   └── ReplayMiss          exit 1   a recording holds no answer for this request
     ├── SandboxError            exit 1   the sandbox broke (not: the code in it failed)
@@ -74,6 +75,17 @@ class NodeError(FlowrunError):
 
 class ModelError(FlowrunError):
     """The model could not be asked, or its answer could not be used."""
+
+
+class ContextTooLong(ModelError):
+    """A request that is longer than the model reads; `limit` in tokens, where the endpoint says it.
+
+    A node that can say less may ask again with less.
+    """
+
+    def __init__(self, message: str, *, limit: int | None = None) -> None:
+        self.limit = limit
+        super().__init__(message)
 
 
 class AnswerError(ModelError):
