@@ -31,7 +31,7 @@ class SandboxResult:
     stdout, stderr  decoded, invalid bytes replaced, capped at Limits.output
     stdout_bytes, stderr_bytes  bytes read before the command ended or was ended
     peak_memory  bytes, where the backend knows
-    files      the collected files that were there, regular, and small enough
+    files      the collected files that were there, regular, and of at most Limits.output bytes each
     """
 
     ended: Ended
@@ -59,6 +59,12 @@ class Sandbox(Protocol):
 
         A first word "python" is the Python of the run's environment. `collect` names files to hand back.
         Raises SandboxError when the sandbox itself breaks.
+        """
+
+    async def use(self, requirements: Sequence[str]) -> Mapping[str, str]:
+        """Make these requirements (from wheels only) importable in later runs, beside pytest, instead of earlier ones.
+
+        Returns what could not be installed: requirement -> reason. Raises SandboxError.
         """
 
     async def close(self) -> None:

@@ -1,0 +1,208 @@
+"""An isolated Python environment for generated code: pytest, and what the project declares, from wheels only.
+
+Nothing of a stranger runs while it is made: no build script (wheels only), and no start-up hook of an installed package
+either, since the environment's own Python is never started outside the sandbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+import venv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from engine.errors import SandboxError
+
+_FORMAT = 1  # counts up when what is put into an environment changes
+_PIP_TIMEOUT = 600.0  # seconds
+_PIP = ("--only-binary", ":all:", "--no-input", "--disable-pip-version-check", "--no-compile", "--retries", "1")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A Python to run generated code with.
+
+    python    its executable
+    readable  files and folders that a process needs to read to use it
+    failed    declared requirement -> why it could not be installed
+    """
+
+    python: Path
+    readable: tuple[Path, ...]
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+def default_cache() -> Path:
+    """$XDG_CACHE_HOME/flowrun, or ~/.cache/flowrun."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flowrun"
+
+
+async def environment(requirements: Sequence[str], cache: Path) -> Environment:
+    """The environment that holds pytest and `requirements`: from the cache, or made now and kept there.
+
+    A requirement that cannot be installed is in `failed`; the others are there. Raises SandboxError.
+    """
+    wanted, failed = _sorted_out(requirements)
+    place = _place(cache, wanted)
+    if not place.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=".building-", dir=cache))
+        try:
+            await asyncio.to_thread(venv.EnvBuilder(symlinks=True).create, aside)
+            refused = await _install(wanted, _site(aside))
+            failed |= refused
+            place = _place(cache, [one for one in wanted if one not in refused])
+            await _finish(aside, place)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
+    return Environment(place / "bin" / "python", (place, *_base()), failed)
+
+
+def _sorted_out(requirements: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """What pip is asked for, in a canonical order; and what it is not asked for, with the reason."""
+    wanted, failed = set(), {}
+    for text in requirements:
+        try:
+            one = Requirement(text)
+        except InvalidRequirement as error:
+            failed[text] = f"it is no requirement: {str(error).splitlines()[0]}"
+            continue
+        if one.url:
+            failed[text] = "it is not taken from an address; declare a name and perhaps a version"
+        elif one.name.replace("-", "_").lower() in sys.stdlib_module_names:
+            failed[text] = "it is part of Python's standard library and must not be declared"
+        elif (one.marker is None or one.marker.evaluate()) and not _there(one):
+            one.marker = None
+            wanted.add(str(one))
+    return sorted(wanted, key=str.lower), failed
+
+
+def _there(one: Requirement) -> bool:
+    """Whether the pytest that every environment has satisfies the requirement."""
+    return canonicalize_name(one.name) == "pytest" and one.specifier.contains(metadata.version("pytest"))
+
+
+def _place(cache: Path, wanted: Sequence[str]) -> Path:
+    content = [_FORMAT, sys.version, sys.base_prefix, metadata.version("pytest"), *wanted]
+    return cache / f"python-{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:20]}"
+
+
+def _site(place: Path) -> Path:
+    return place / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
+
+
+async def _install(wanted: Sequence[str], site: Path) -> dict[str, str]:
+    """Install what can be installed, as a whole that fits together; returns what cannot, with the reason."""
+    if not wanted or await _pip(wanted, site) is None:
+        return {}
+    good: list[str] = []
+    refused: dict[str, str] = {}
+    for one in wanted:
+        if (why := await _pip([*good, one], site, "--dry-run")) is None:
+            good.append(one)
+        else:
+            refused[one] = why
+    if good and (why := await _pip(good, site)) is not None:
+        refused |= dict.fromkeys(good, why)
+    return refused
+
+
+async def _pip(wanted: Sequence[str], site: Path, *options: str) -> str | None:
+    """Run pip; None if it succeeded, else the last thing it said.
+
+    `--target` and not `--python`, which would start the environment's Python here and with it what was just installed.
+    """
+    python = sys.executable if importlib.util.find_spec("pip") else _base_python()
+    command = [python, "-I", "-m", "pip", "install", "--target", str(site), *_PIP, *options, *wanted]
+    said, code = await _command(command)
+    if code == 0:
+        return None
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return next((line for line in reversed(lines) if line.startswith("ERROR: ")), (lines or ["pip failed"])[-1])
+
+
+async def _command(command: Sequence[str]) -> tuple[str, int]:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=asyncio.subprocess.STDOUT
+    )
+    try:
+        async with asyncio.timeout(_PIP_TIMEOUT):
+            said, _ = await process.communicate()
+    except TimeoutError:
+        return f"it took longer than {_PIP_TIMEOUT:g} s", 1
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode is not None
+    return said.decode("utf-8", "replace"), process.returncode
+
+
+async def _finish(aside: Path, place: Path) -> None:
+    """Add pytest, compile everything, and move the environment to its place; one that is there already stays."""
+    site = _site(aside)
+    await asyncio.to_thread(_copy_distribution, "pytest", site)
+    if not (site / "pytest" / "__init__.py").exists():
+        raise SandboxError("pytest cannot be copied from flowrun's own environment; install it anew with pip")
+    await asyncio.to_thread(_settle_scripts, aside, place)
+    await _command([_base_python(), "-I", "-S", "-m", "compileall", "-q", "-j", "0", str(site)])
+    try:
+        aside.rename(place)
+    except OSError:
+        if not place.exists():
+            raise
+
+
+def _copy_distribution(name: str, site: Path) -> None:
+    """Copy an installed distribution and what it requires, unless `site` has it."""
+    if any(canonicalize_name(one.name) == canonicalize_name(name) for one in metadata.distributions(path=[str(site)])):
+        return
+    found = metadata.distribution(name)
+    for file in found.files or ():
+        if ".." not in file.parts and "__pycache__" not in file.parts:
+            target = site / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(str(found.locate_file(file)), target)
+    for text in found.requires or ():
+        one = Requirement(text)
+        if one.marker is None or one.marker.evaluate({"extra": ""}):
+            _copy_distribution(one.name, site)
+
+
+def _settle_scripts(aside: Path, place: Path) -> None:
+    """Console scripts go where the environment's Python is, and start that one."""
+    for script in (aside / "bin").iterdir():
+        if not script.is_symlink():
+            script.unlink()
+    for script in (_site(aside) / "bin").glob("*"):
+        first, _, rest = script.read_bytes().partition(b"\n")
+        if first.startswith(b"#!") and b"python" in first:
+            target = aside / "bin" / script.name
+            target.write_bytes(f"#!{place}/bin/python\n".encode() + rest)
+            target.chmod(0o755)
+
+
+def _base_python() -> str:
+    return str(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def _base() -> tuple[Path, ...]:
+    """What the base interpreter consists of: its prefixes, its executable, its shared library."""
+    places = {Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(_base_python()).resolve()}
+    if library := sysconfig.get_config_var("INSTSONAME"):
+        places.add(Path(sysconfig.get_config_var("LIBDIR")) / library)
+    return tuple(sorted(one for one in places if one.exists() and one != Path("/")))

@@ -1,0 +1,142 @@
+"""The sandbox that needs nothing installed: Landlock and seccomp through sandlock, one disposable process per run."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.errors import SandboxError
+from engine.sandbox import folder
+from engine.sandbox.base import Limits, SandboxResult
+from engine.sandbox.environment import Environment, environment
+
+_GRACE = 20.0  # seconds beyond the timeout for the warden to clean up and answer
+_WORK = "/work"  # what the run's folder is called in the output, so that it is the same in each run
+_SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/dev/zero", "/dev/urandom")
+_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/pki")
+_BOOT = "import sys; sys.path += {paths!r}; from engine.sandbox.warden import main; main()"
+
+
+class SandlockSandbox:
+    """Runs each command under a warden of its own (see `engine/sandbox/warden.py`)."""
+
+    name = "sandlock"
+
+    def __init__(self, python: Environment, cache: Path) -> None:
+        self._python = python
+        self._cache = cache
+
+    async def use(self, requirements: Sequence[str]) -> Mapping[str, str]:
+        """Give later runs these distributions; returns what could not be installed, with the reason."""
+        self._python = await environment(requirements, self._cache)
+        return self._python.failed
+
+    async def run(
+        self, command: Sequence[str], files: Mapping[str, bytes], *, limits: Limits, collect: Sequence[str] = ()
+    ) -> SandboxResult:
+        """Run `command` over `files`; see `engine.sandbox.base.Sandbox.run`."""
+        if not command or any("\0" in word for word in command):
+            raise SandboxError(f"{list(command)!r} is no command")
+        base = folder.make(files, disk=limits.disk)
+        try:
+            answer, written = await _ask(_order(command, base, limits, self._python), limits)
+            result = _result(answer, written, base)
+            found = folder.collect(base, collect, most=limits.output)
+            return SandboxResult(**result, files=found)
+        finally:
+            await asyncio.to_thread(folder.remove, base)
+
+    async def close(self) -> None:
+        """Nothing is held between runs."""
+
+
+def _order(command: Sequence[str], base: Path, limits: Limits, python: Environment) -> dict[str, Any]:
+    first = str(python.python) if command[0] == "python" else command[0]
+    system = [one for one in (*_SYSTEM, *(_NETWORK if limits.network else ())) if Path(one).exists()]
+    return {
+        "command": [first, *command[1:]],
+        "base": str(base),
+        "readable": [*system, *map(str, python.readable)],
+        "environment": {
+            "PATH": f"{python.python.parent}:/usr/bin:/bin",
+            "HOME": str(base / "home"),
+            "TMPDIR": str(base / "tmp"),
+            "USER": "sandbox",
+            "LOGNAME": "sandbox",
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+        },
+        "timeout": limits.timeout,
+        "memory": limits.memory,
+        "processes": limits.processes,
+        "cpus": limits.cpus,
+        "output": limits.output,
+        "disk": limits.disk,
+        "network": limits.network,
+    }
+
+
+async def _ask(order: Mapping[str, Any], limits: Limits) -> tuple[dict[str, Any], bytes]:
+    """Start a warden, hand it the order, wait for its answer; whatever happens, it is gone afterwards."""
+    spec = importlib.util.find_spec("sandlock")
+    assert spec is not None and spec.origin is not None
+    own = Path(__file__).parents[2]
+    boot = _BOOT.format(paths=[str(own), str(Path(spec.origin).parents[1])])
+    pipe = asyncio.subprocess.PIPE
+    warden = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        boot,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        env={},
+        cwd="/",
+        start_new_session=True,
+    )
+    assert warden.stdin and warden.stdout and warden.stderr
+    try:
+        warden.stdin.write(json.dumps(order).encode() + b"\n")
+        async with asyncio.timeout(limits.timeout + _GRACE):
+            output, problem = await asyncio.gather(warden.stdout.read(), warden.stderr.read())
+    except TimeoutError:
+        warden.kill()
+        raise SandboxError("the sandlock sandbox did not end in time") from None
+    finally:
+        warden.stdin.close()  # the lifeline: a warden that still runs kills everything and ends
+        await warden.wait()
+    head, found, written = output.partition(b"\n")
+    if warden.returncode or not found:
+        last = problem.decode("utf-8", "replace").strip().splitlines()
+        raise SandboxError(f"the sandlock sandbox broke: {last[-1] if last else f'exit code {warden.returncode}'}")
+    return json.loads(head), written
+
+
+def _result(answer: Mapping[str, Any], written: bytes, base: Path) -> dict[str, Any]:
+    out, err = written[: answer["kept"][0]], written[answer["kept"][0] :]
+    ended, note = answer["ended"], ""
+    if ended == "disk":
+        ended, note = "killed", "\n[ended: it made too many or too large files]\n"
+    return {
+        "ended": ended,
+        "exit_code": answer["exit_code"],
+        "stdout": _text(out, base),
+        "stderr": _text(err, base) + note,
+        "stdout_bytes": answer["totals"][0],
+        "stderr_bytes": answer["totals"][1],
+        "duration": answer["duration"],
+        "peak_memory": answer["peak_memory"],
+    }
+
+
+def _text(written: bytes, base: Path) -> str:
+    text = written.decode("utf-8", "replace")
+    return text.replace(str(base / "work"), _WORK).replace(str(base), "/sandbox")
