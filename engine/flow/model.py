@@ -71,12 +71,16 @@ class Retry:
 
 @dataclass(frozen=True)
 class Node:
-    """One step of a flow. `call` is an import path `package.module:function`."""
+    """One step of a flow.
+
+    call  an import path `package.module:function`, or "placeholder"; empty for a subflow
+    flow  a subflow: its path or name as written, or its own name when it is written out in place
+    """
 
     name: str
     call: str
     next: tuple[Edge, ...]
-    place: Place
+    place: Place = field(compare=False)
     when: Expression | None = None
     map: Map | None = None
     retry: Retry = Retry()
@@ -85,6 +89,7 @@ class Node:
     max_visits: int | None = None
     on_exhausted: str = "fail"
     approve: bool = False
+    flow: str | None = None
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,7 @@ class Flow:
     budget: Mapping[str, Any]
     sandbox: Mapping[str, Any]
     document: Mapping[str, Any]
-    files: tuple[str, ...] = field(default=())
+    files: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def digest(self) -> str:

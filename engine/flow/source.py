@@ -1,0 +1,83 @@
+"""One document as read: plain data, and where each part of it stands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.errors import Diagnostic
+from engine.flow.model import Place
+
+Keys = tuple[str | int, ...]
+
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_WIDEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a key and its value begin, counted from 0; `index` counts characters of the text."""
+
+    key_line: int
+    key_column: int
+    line: int
+    column: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document and the places of its parts.
+
+    name   what messages call it: a path, or the option of the command line
+    path   the file, or None for the command line
+    spots  per container (by identity) and key or index
+    """
+
+    name: str
+    path: Path | None
+    text: str
+    data: dict[str, Any]
+    spots: dict[int, dict[str | int, Spot]] = field(default_factory=dict, repr=False)
+
+    def find(self, path: Keys) -> tuple[Any, Spot] | None:
+        """The value at a path and its spot; None when the document has no such path. The root stands at the start."""
+        value: Any = self.data
+        spot = Spot(0, 0, 0, 0, 0)
+        for step in path:
+            inside = self.spots.get(id(value), {})
+            if step not in inside:
+                return None
+            value, spot = value[step], inside[step]
+        return value, spot
+
+    def place(self, line: int, column: int) -> Place:
+        """A place of this source from counts that begin at 0."""
+        return Place(self.name, line + 1, column + 1)
+
+    def line(self, number: int) -> str:
+        """The line with this number (from 1) as it can be shown, or nothing."""
+        lines = _BREAK.split(self.text)
+        line = _UNSEEN.sub(" ", lines[number - 1]) if 0 < number <= len(lines) else ""
+        return line if len(line) <= _WIDEST else line[:_WIDEST] + " ..."
+
+    def at(self, index: int) -> tuple[int, int]:
+        """Line and column (from 0) of a character."""
+        before = _BREAK.split(self.text[:index])
+        return len(before) - 1, len(before[-1])
+
+    def diagnostic(self, message: str, line: int, column: int) -> Diagnostic:
+        """A fault at a line and column that count from 0."""
+        snippet = self.line(line + 1) if column <= _WIDEST else ""
+        return Diagnostic(self.name, line + 1, column + 1, message, snippet)
+
+
+def display(path: Path) -> str:
+    """A path as messages show it: relative when it lies below the working directory."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
