@@ -121,10 +121,11 @@ def _member(symbol: Mapping[str, Any]) -> str:
 
 
 def requirement_spans(document: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    """The sections of the requirements that a file implements; the whole document if it names none."""
-    named = set(entry["requirements"])
-    spans = [f"[{one['marker']}]\n{one['text']}" for one in document["sections"] if one["marker"] in named]
-    return "\n\n".join(spans) if spans else str(document["text"])
+    """The sections of the requirements that a file implements, with all below them; the whole document if none."""
+    named = tuple(entry["requirements"])
+    below = tuple(f"{marker}/" for marker in named)
+    spans = [one for one in document["sections"] if one["marker"] in named or one["marker"].startswith(below)]
+    return "\n\n".join(f"[{one['marker']}]\n{one['text']}" for one in spans) if spans else str(document["text"])
 
 
 def _update_reason(contract: Contract, path: str, current: bytes | None, content: str) -> dict[str, Any]:
