@@ -73,14 +73,16 @@ def _summary(
 ) -> dict[str, str]:
     rounds = inputs.get("rounds", [])
     validations = [f"{one['tests_passed']}/{one['tests_run']}" for one in rounds]
+    rounds_found = inputs.get("qa_round", 0)
     summary = {
-        "sketch": inputs.get("verdict", {}).get("why", ""),
         "files": f"{len(contract.files) - len(pending)} of {len(contract.files)} written",
         "developers": _team(contract),
-        "QA": f"{len(rounds)} validations, {inputs.get('qa_round', 0)} rounds with findings; "
-        f"tests passed: {', '.join(validations) or 'none'}",
+        "QA": f"{len(rounds)} validations, {rounds_found} of them with findings",
+        "tests passed": ", ".join(validations) or "none",
         "own tests": f"{own.passed} of {own.run} passed" if own.ended == "exit" else f"ended: {own.ended}",
     }
+    if "verdict" in inputs:
+        summary = {"sketch": inputs["verdict"]["why"], **summary}
     if issues:
         summary["open issues"] = "\n".join(f"{one['repair'][0]}: {one['message']}" for one in issues[:10])
     return summary

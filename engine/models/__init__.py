@@ -34,8 +34,12 @@ def open_model(
 
 def _open(spec: ModelSpec, replay_drift: Literal["refuse", "warn"], on_event: OnEvent) -> Model:
     kind, colon, rest = spec.name.partition(":")
-    if colon and kind in ("replay", "mailbox") and not rest:
-        raise InputError(f"--model {spec.name}: a path must follow the colon")
+    if colon and kind in ("replay", "mailbox", "script") and not rest:
+        raise InputError(f"--model {spec.name}: something must follow the colon: a path, or for script MODULE:FUNCTION")
+    if colon and kind == "script":
+        from engine.models.scripted import load_script
+
+        return load_script(rest)
     if colon and kind == "replay":
         from engine.models.replay import ReplayModel
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Callable, Sequence
 
-from engine.errors import ModelError
+from engine.errors import InputError, ModelError
 from engine.models.base import Answer, Request
 from engine.models.tokens import estimate_messages, estimate_tokens
 
@@ -57,3 +58,18 @@ class ScriptedModel:
         if index >= len(self._script):
             raise ModelError(f"the scripted model has {len(self._script)} answers; {request.place} asked for one more")
         return self._script[index]
+
+
+def load_script(path: str) -> ScriptedModel:
+    """The model behind `--model script:MODULE:FUNCTION`; the function takes a Request and gives what to say.
+
+    Raises InputError if there is no such function.
+    """
+    module, _, name = path.partition(":")
+    try:
+        script = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"--model script:{path}: cannot import it: {error}; write script:MODULE:FUNCTION") from error
+    if not callable(script):
+        raise InputError(f"--model script:{path}: not a function")
+    return ScriptedModel(script, name=f"script:{path}")
