@@ -13,7 +13,7 @@ from nodes.testing import TestRun, run_own_tests
 
 
 @node(
-    optional=("contract", "verdict", "files", "issues", "pending", "qa_round", "rounds"),
+    optional=("contract", "head", "verdict", "files", "issues", "pending", "qa_round", "rounds"),
     writes=("delivery",),
     params=("qa.max_rounds",),
 )
@@ -22,23 +22,20 @@ async def finish(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
 
     A run that a limit ended before there was a contract delivers nothing, and says so.
     """
-    if "contract" not in inputs:
+    if "head" not in inputs:
         ctx.conclude(False, ctx.ended or "no contract was made", {"repository": "nothing was written"})
         return {}
-    contract = Contract(inputs["contract"])
-    tip = ctx.workspace.tip("main")
-    if tip is None:
-        ctx.conclude(False, ctx.ended or "no file was written", {"repository": "nothing was written"})
-        return {}
+    contract, head = Contract(inputs["contract"]), inputs["head"]
+    ctx.workspace.set_branch("main", head)
     ctx.workspace.checkout("main")
-    own = await _own_tests(contract, ctx)
+    own = await _own_tests(contract, head, ctx)
     issues, pending = inputs.get("issues", []), inputs.get("pending", list(contract.files))
     failed = own.run != own.passed or (own.run == 0 and any(is_test(path) for path in contract.files))
     reason = _reason(ctx, issues, pending, inputs.get("qa_round", 0), failed)
     ok = not issues and not pending and not failed and ctx.ended is None
     ctx.conclude(ok, reason, _summary(inputs, contract, own, issues, pending))
     delivery = {
-        "commit": tip,
+        "commit": head,
         "files": len(contract.files) - len(pending),
         "open_issues": len(issues),
         "pending": list(pending),
@@ -47,11 +44,11 @@ async def finish(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     return {"delivery": delivery}
 
 
-async def _own_tests(contract: Contract, ctx: Context) -> TestRun:
+async def _own_tests(contract: Contract, head: str, ctx: Context) -> TestRun:
     if not any(is_test(path) for path in contract.files):
         return TestRun(0, 0, (), "exit", "")
     try:
-        return await run_own_tests(ctx.workspace.files("main"), ctx)
+        return await run_own_tests(ctx.workspace.files(head), ctx)
     except FlowrunError as error:
         return TestRun(0, 0, (), str(error), "")
 

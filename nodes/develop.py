@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.models.extraction import file_content, placeholders
-
 from engine.context import Context
 from engine.models.base import Message
+from engine.models.extraction import file_content, placeholders
 from engine.node import node
 from engine.prompts import render
 from nodes import api
@@ -22,7 +21,7 @@ TASK_BRANCHES = "task/"
 _PROMPTS = Path(__file__).parent / "prompts"
 
 
-@node(reads=("contract", "document"), optional=("files", "tests"), writes=("files",), role="developer")
+@node(reads=("contract", "document", "head"), optional=("files", "tests"), writes=("files",), role="developer")
 async def implement_file(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """Write or repair the task's file and commit it on a branch of its own.
 
@@ -42,19 +41,16 @@ async def implement_file(inputs: Mapping[str, Any], ctx: Context) -> dict[str, A
         content = await _write([*messages, Message("assistant", content), *reply], path, ctx, "complete")
         left = placeholders(content, path)
     reason = _update_reason(contract, path, current, content)
-    base = ctx.workspace.tip("main")
-    assert base is not None, "the tree is materialised before any task"
     commit = ctx.workspace.commit(
         task_branch(path),
         {path: content.encode("utf-8", "replace")},
         message=commit_message(task, reason),
         author=task["owner"],
-        parents=[base],
+        parents=[inputs["head"]],
         allowed=[path],
     )
     record = {
         "owner": task["owner"],
-        "base": base,
         "commit": commit,
         "update_reason": reason,
         "attempts": (previous["attempts"] if previous else 0) + 1,

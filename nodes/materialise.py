@@ -9,10 +9,12 @@ from engine.context import Context
 from engine.node import node
 
 
-@node(reads=("contract",), writes=("pending", "issues", "qa_round"))
+@node(reads=("contract",), writes=("head", "pending", "issues", "qa_round"))
 async def create_tree(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """Create every file of the contract's tree, empty. No other file will ever be written."""
     tree = inputs["contract"]["repo_tree"]
     message = f"Create the file tree\n\n{len(tree)} files, {len(inputs['contract']['developers'])} developers\n"
-    ctx.workspace.commit("main", dict.fromkeys(tree, b""), message=message, author="cto", allowed=tree)
-    return {"pending": list(tree), "issues": [], "qa_round": 0}
+    head = ctx.workspace.commit(
+        "main", dict.fromkeys(tree, b""), message=message, author="cto", parents=(), allowed=tree
+    )
+    return {"head": head, "pending": list(tree), "issues": [], "qa_round": 0}

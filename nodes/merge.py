@@ -17,31 +17,29 @@ from nodes.contract import Contract
 from nodes.develop import TASK_BRANCHES
 
 
-@node(reads=("contract", "tasks", "files"), writes=("files",))
+@node(reads=("contract", "head", "tasks", "files"), writes=("head", "files"))
 async def merge_branches(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """Commit each finished task of the wave on its owner's branch, merge the branches into main, check main out.
 
-    Everything starts from the commit that the tasks started from, so a merge that was interrupted is made again whole.
+    Everything starts from the head that the tasks started from, so a merge that was interrupted is made again whole.
     """
     contract, files, workspace = Contract(inputs["contract"]), inputs["files"], ctx.workspace
-    tasks = {task["path"]: task for task in inputs["tasks"]}
-    bases = {files[path]["base"] for path in tasks}
-    assert len(bases) == 1, "the tasks of one wave start from one commit"
-    workspace.set_branch("main", base := bases.pop())
+    tasks = {task["path"]: task for task in inputs["tasks"] if task["path"] in files}
+    head = inputs["head"]
+    workspace.set_branch("main", head)
     commits: dict[str, str] = {}
     for owner in contract.data["developers"]:
         paths = contract.sorted(path for path, task in tasks.items() if task["owner"] == owner)
         if paths:
-            workspace.set_branch(owner, base)
+            workspace.set_branch(owner, inputs["head"])
             commits |= {path: _commit(workspace, tasks[path], files[path]) for path in paths}
-            workspace.merge(
-                "main", owner, message=f"Merge {len(paths)} file{'s' * (len(paths) > 1)} of {owner}", author="cto"
-            )
+            message = f"Merge {len(paths)} file{'s' * (len(paths) > 1)} of {owner}"
+            head = workspace.merge("main", owner, message=message, author="cto")
     for branch in workspace.branches():
         if branch.startswith(TASK_BRANCHES):
             workspace.delete_branch(branch)
     workspace.checkout("main")
-    return {"files": {path: {**files[path], "commit": commit} for path, commit in commits.items()}}
+    return {"head": head, "files": {path: {**files[path], "commit": commit} for path, commit in commits.items()}}
 
 
 def _commit(workspace: Workspace, task: Mapping[str, Any], record: Mapping[str, Any]) -> str:

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.models.extraction import file_content
-
 from engine.context import Context
+from engine.models.extraction import file_content
 from engine.node import node
 from engine.prompts import render
 from nodes.briefs import brief
@@ -32,7 +31,7 @@ Issue = dict[str, Any]
 
 
 @node(
-    reads=("contract", "document", "tasks", "pending", "files", "qa_round"),
+    reads=("contract", "document", "head", "tasks", "pending", "files", "qa_round"),
     optional=("tests",),
     writes=("issues", "tests", "qa_round", "rounds"),
     role="qa",
@@ -88,7 +87,7 @@ class _Look:
             tests=dict(inputs.get("tests", {})),
             round=inputs["qa_round"] + 1,
             ctx=ctx,
-            repository=ctx.workspace.files("main"),
+            repository=ctx.workspace.files(inputs["head"]),
         )
 
     def text(self, path: str) -> str:
