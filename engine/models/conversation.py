@@ -36,7 +36,9 @@ async def complete_text(ask: Ask, request: Request, *, max_parts: int = 4) -> An
     for _ in range(max_parts - 1):
         if answer.finish_reason != "length":
             break
-        more = await ask(_extended(request, answer.text, _GO_ON))
+        more = await ask(
+            replace(_extended(request, answer.text, _GO_ON), schema=None)
+        )  # half a value breaks any schema
         text = join(answer.text, more.text)
         if text == answer.text and more.finish_reason == "length":
             break
