@@ -7,7 +7,9 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from engine.errors import SandboxError
 
 PREFIX = "flowrun-"
 UNREASONABLE = 1 << 62
+_ABANDONED = 60.0  # seconds without a change
 _ENTER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not blocking: what lies at the place of a file may be a pipe that nobody writes to.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -94,22 +97,33 @@ def used(base: Path, *, most_entries: int) -> int:
 
 
 def remove(base: Path) -> None:
-    """Remove a folder, however deep it is and whatever permissions it has; links are not followed.
+    """Remove a folder, however deep it is and whatever permissions it has; links are not followed."""
+    with suppress(FileNotFoundError):
+        empty(base)
+        base.rmdir()
+
+
+def empty(base: Path) -> None:
+    """Remove what is in a folder.
 
     A folder in a folder is first moved up beside it, so no path gets long and no recursion deep.
     """
     numbers = count()
-    try:
-        top = _open(str(base), None)
-    except FileNotFoundError:
-        return
+    top = _open(str(base), None)
     try:
         while names := os.listdir(top):  # noqa: PTH208 - a descriptor, not a path
             for name in names:
                 _flatten(name, top, numbers)
     finally:
         os.close(top)
-    base.rmdir()
+
+
+def sweep() -> None:
+    """Remove the empty folders that runs left behind whose caller was killed."""
+    for base in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError):  # not empty, or not ours
+            if time.time() - base.stat().st_mtime > _ABANDONED:
+                base.rmdir()
 
 
 def _flatten(name: str, top: int, numbers: count[int]) -> None:

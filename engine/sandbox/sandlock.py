@@ -16,7 +16,6 @@ from engine.sandbox.base import Limits, SandboxResult
 from engine.sandbox.environment import Environment, environment
 
 _GRACE = 20.0  # seconds beyond the timeout for the warden to clean up and answer
-_WORK = "/work"  # what the run's folder is called in the output, so that it is the same in each run
 _SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/dev/zero", "/dev/urandom")
 _NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/pki")
 _BOOT = "import sys; sys.path += {paths!r}; from engine.sandbox.warden import main; main()"
@@ -30,6 +29,7 @@ class SandlockSandbox:
     def __init__(self, python: Environment, cache: Path) -> None:
         self._python = python
         self._cache = cache
+        folder.sweep()
 
     async def use(self, requirements: Sequence[str]) -> Mapping[str, str]:
         """Give later runs these distributions; returns what could not be installed, with the reason."""
@@ -45,14 +45,21 @@ class SandlockSandbox:
         base = folder.make(files, disk=limits.disk)
         try:
             answer, written = await _ask(_order(command, base, limits, self._python), limits)
-            result = _result(answer, written, base)
             found = folder.collect(base, collect, most=limits.output)
-            return SandboxResult(**result, files=found)
+            return _result(answer, written, self._names(base), found)
         finally:
             await asyncio.to_thread(folder.remove, base)
 
     async def close(self) -> None:
         """Nothing is held between runs."""
+
+    def _names(self, base: Path) -> dict[str, str]:
+        """What paths are called in the output, so that it is the same in each run and on each machine."""
+        names = {str(base / "work"): "/work", str(base): "/sandbox", base.name: "sandbox"}
+        names[str(self._python.python.parents[1])] = "/python"
+        if not Path(sys.base_prefix).is_relative_to("/usr"):
+            names[sys.base_prefix] = "/python"
+        return names
 
 
 def _order(command: Sequence[str], base: Path, limits: Limits, python: Environment) -> dict[str, Any]:
@@ -120,23 +127,28 @@ async def _ask(order: Mapping[str, Any], limits: Limits) -> tuple[dict[str, Any]
     return json.loads(head), written
 
 
-def _result(answer: Mapping[str, Any], written: bytes, base: Path) -> dict[str, Any]:
-    out, err = written[: answer["kept"][0]], written[answer["kept"][0] :]
-    ended, note = answer["ended"], ""
+def _result(
+    answer: Mapping[str, Any], written: bytes, names: Mapping[str, str], files: Mapping[str, bytes]
+) -> SandboxResult:
+    out, err = (_text(one, names) for one in (written[: answer["kept"][0]], written[answer["kept"][0] :]))
+    ended = answer["ended"]
     if ended == "disk":
-        ended, note = "killed", "\n[ended: it made too many or too large files]\n"
-    return {
-        "ended": ended,
-        "exit_code": answer["exit_code"],
-        "stdout": _text(out, base),
-        "stderr": _text(err, base) + note,
-        "stdout_bytes": answer["totals"][0],
-        "stderr_bytes": answer["totals"][1],
-        "duration": answer["duration"],
-        "peak_memory": answer["peak_memory"],
-    }
+        ended, err = "killed", err + "\n[killed: it made too many or too large files]\n"
+    return SandboxResult(
+        ended=ended,
+        exit_code=answer["exit_code"],
+        stdout=out,
+        stderr=err,
+        stdout_bytes=answer["totals"][0],
+        stderr_bytes=answer["totals"][1],
+        duration=answer["duration"],
+        peak_memory=answer["peak_memory"],
+        files=files,
+    )
 
 
-def _text(written: bytes, base: Path) -> str:
+def _text(written: bytes, names: Mapping[str, str]) -> str:
     text = written.decode("utf-8", "replace")
-    return text.replace(str(base / "work"), _WORK).replace(str(base), "/sandbox")
+    for path, name in names.items():
+        text = text.replace(path, name)
+    return text

@@ -3,7 +3,7 @@
 It reads an order (one line of JSON) on its standard input, runs the command, and answers on its standard output: one
 line of JSON, then what the command wrote. It has no secret and no privilege to lose. It takes every orphan of the
 command as its child, so none outlives the run; and its standard input is a lifeline: when that closes, because the
-caller is gone or has lost interest, everything is killed and the folder removed.
+caller is gone or has lost interest, everything is killed and the folder emptied.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import sandlock
 
-from engine.sandbox import folder, privileges
+from engine.sandbox import folder, privileges, processes
 from engine.sandbox.watch import Stream, until_the_end
 
 _MOST_ENTRIES = 20_000  # files and folders that a run may make
@@ -53,10 +53,10 @@ def run(order: dict[str, Any]) -> tuple[dict[str, Any], list[Stream]]:
         streams,
         deadline=start + order["timeout"],
         lifeline=sys.stdin.fileno(),
-        exceeded=lambda: "disk" if folder.used(base, most_entries=_MOST_ENTRIES) > order["disk"] else None,
+        exceeded=lambda: _exceeded(base, order["disk"], order["memory"]),
     )
     if ended == "abandoned":
-        folder.remove(base)
+        folder.empty(base)
         sys.exit(1)
     exit_code, why = _verdict(process.wait(), ended)
     answer = {
@@ -68,6 +68,13 @@ def run(order: dict[str, Any]) -> tuple[dict[str, Any], list[Stream]]:
         "kept": [len(one.kept) for one in streams],
     }
     return answer, streams
+
+
+def _exceeded(base: Path, disk: int, memory: int) -> str | None:
+    """What sandlock does not bound: the whole folder, and memory that processes share."""
+    if processes.memory(processes.descendants(), enough=memory) > memory:
+        return "memory"
+    return "disk" if folder.used(base, most_entries=_MOST_ENTRIES) > disk else None
 
 
 def _policy(order: dict[str, Any], own_shm: bool) -> sandlock.Sandbox:
@@ -82,6 +89,8 @@ def _policy(order: dict[str, Any], own_shm: bool) -> sandlock.Sandbox:
         max_processes=order["processes"],
         max_cpu=max(1, int(order["cpus"] * 100)) if order["cpus"] < 1 else None,
         max_open_files=_OPEN_FILES,
+        extra_deny_syscalls=["memfd_create"],  # files in memory that no limit counts
+        name=Path(order["base"]).name,  # the host name; no two sandboxes may have the same
         no_randomize_memory=True,  # an address in the output is the same in the next run
     )
 
@@ -90,6 +99,7 @@ def _bound(order: dict[str, Any]) -> None:
     """Limits of each single process; they hold even where the watch would not look in time."""
     seconds = math.ceil(order["timeout"] * max(order["cpus"], 1)) + 1
     for kind, most in (
+        (resource.RLIMIT_DATA, order["memory"]),
         (resource.RLIMIT_FSIZE, order["disk"]),
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_CORE, 0),

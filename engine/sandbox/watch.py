@@ -5,18 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Thread
 from typing import IO
 
-from engine.errors import SandboxError
+from engine.sandbox.processes import kill_children
 
-CHECK = 0.2  # seconds between two looks at what the command uses
-_PATIENCE = 10.0  # seconds for killed processes to be gone
+_CHECK = 0.1  # seconds between two looks at what the command uses
 
 
 @dataclass
@@ -91,7 +88,7 @@ def _watch(
     exceeded: Callable[[], str | None],
 ) -> str | None:
     by_descriptor = {one.pipe.fileno(): one for one in streams}
-    next_check = time.monotonic() + CHECK
+    next_check = time.monotonic() + _CHECK
     while True:
         events = selector.select(max(min(next_check, deadline) - time.monotonic(), 0))
         ready = {key.fd for key, _ in events}
@@ -109,7 +106,7 @@ def _watch(
         if time.monotonic() >= next_check:
             if why := exceeded():
                 return why
-            next_check = time.monotonic() + CHECK
+            next_check = time.monotonic() + _CHECK
 
 
 def _drain(stream: Stream) -> None:
@@ -118,29 +115,3 @@ def _drain(stream: Stream) -> None:
     with contextlib.suppress(BlockingIOError):
         while not stream.full and stream.read():
             pass
-
-
-def kill_children() -> None:
-    """Kill every child of this process, and theirs as they become its own, until there is none.
-
-    The process must adopt orphans. Raises SandboxError if some child does not go.
-    """
-    give_up = time.monotonic() + _PATIENCE
-    while _has_children():
-        for task in Path("/proc/self/task").iterdir():
-            for child in (task / "children").read_text().split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(child), signal.SIGKILL)
-        if time.monotonic() > give_up:
-            raise SandboxError("processes in the sandbox could not be killed")
-        time.sleep(0.001)
-
-
-def _has_children() -> bool:
-    """Whether there is any child left; those that have ended are reaped."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    return True

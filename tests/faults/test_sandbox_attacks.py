@@ -1,0 +1,391 @@
+"""What generated code might do to the machine, and that it does not work."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.sandbox import folder, sandlock
+from engine.sandbox.base import Sandbox, SandboxResult
+from tests.support.sandboxes import LIMITS, opened, run
+
+NO_NAMESPACE = "import engine.sandbox.privileges as p; p._possible = lambda *_: False; "
+SECRET = "sk-a-key-that-must-not-be-seen"
+SHORT = replace(LIMITS, timeout=0.6)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module", params=["sandlock"])
+def sandbox(request: pytest.FixtureRequest, cache: Path) -> Sandbox:
+    return opened(request.param, cache)
+
+
+@pytest.fixture(scope="module", params=["sandlock", "sandlock where the system grants no namespaces"])
+def every_sandbox(request: pytest.FixtureRequest, cache: Path) -> Iterator[Sandbox]:
+    """Also each way in which a backend protects what is not in the run's folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "no namespaces" in request.param:
+            before, after = sandlock._BOOT.split("from engine.sandbox.warden")
+            patch.setattr(sandlock, "_BOOT", before + NO_NAMESPACE + "from engine.sandbox.warden" + after)
+        yield opened(request.param.split()[0], cache)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """After each attack, no process and no folder of the sandbox is there that was not there before."""
+    before = traces()
+    yield
+    deadline = time.monotonic() + 5
+    while traces() - before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not traces() - before
+
+
+def traces() -> set[str]:
+    found = {str(one) for one in Path(tempfile.gettempdir()).glob(f"{folder.PREFIX}*")}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            if b"engine.sandbox.warden" in command or str(process.joinpath("cwd").readlink()).endswith(
+                "/work (deleted)"
+            ):
+                found.add(process.name)
+        except OSError:
+            continue
+    return found
+
+
+def refused(result: SandboxResult) -> bool:
+    """The program got an OSError where it tried; anything else it would have printed."""
+    return result.exit_code == 1 and result.stdout == "" and "rror: [Errno" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "held = [bytearray(1 << 20) for _ in range(2000)]",
+        "import mmap; held = mmap.mmap(-1, 1 << 30); held[:] = bytes(1 << 30)",
+        # memory that was reserved without the right to use it, and got the right later
+        "import ctypes; c = ctypes.CDLL(None); c.mmap.restype = ctypes.c_void_p; size = ctypes.c_size_t(1 << 30)\n"
+        "at = ctypes.c_void_p(c.mmap(None, size, 0, 0x4022, -1, 0)); c.mprotect(at, size, 3); c.memset(at, 1, size)",
+        "import ctypes; c = ctypes.CDLL(None); c.mmap.restype = ctypes.c_void_p; size = ctypes.c_size_t(1 << 30)\n"
+        "at = ctypes.c_void_p(c.mmap(None, size, 0, 0x21, -1, 0)); c.mprotect(at, size, 3); c.memset(at, 1, size)",
+    ],
+    ids=["heap", "mapping", "reserved", "shared"],
+)
+def test_a_memory_bomb(sandbox: Sandbox, program: str) -> None:
+    result = run(sandbox, program + "\nprint('all of it')")
+    assert (result.ended, result.exit_code, result.stdout) == ("memory", None, "")
+
+
+def test_memory_of_many_processes_counts_together(sandbox: Sandbox) -> None:
+    program = (
+        "import os, time\n"
+        "for _ in range(8):\n"
+        "    if os.fork() == 0:\n"
+        "        held = bytearray(100 << 20); time.sleep(0.5); os._exit(0)\n"
+        "print(sum(os.wait()[1] == 0 for _ in range(8)))"
+    )
+    result = run(sandbox, program)
+    assert result.ended == "memory" or int(result.stdout) <= 2
+
+
+def test_files_in_memory(sandbox: Sandbox) -> None:
+    assert refused(run(sandbox, "import os; os.memfd_create('x'); print('made')"))
+
+
+def test_a_fork_bomb(sandbox: Sandbox) -> None:
+    program = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
+    assert run(sandbox, program, limits=SHORT).ended in {"timeout", "processes"}
+
+
+def test_processes_are_counted(sandbox: Sandbox) -> None:
+    program = (
+        "import os, signal\n"
+        "number = 0\n"
+        "try:\n"
+        "    while number < 200:\n"
+        "        if os.fork() == 0: signal.pause()\n"
+        "        number += 1\n"
+        "except OSError: pass\n"
+        "print(number)"
+    )
+    assert int(run(sandbox, program, limits=replace(LIMITS, processes=10)).stdout) < 10
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "while True: pass",
+        "import time; time.sleep(1000)",
+        "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)",
+        "import signal\nfor one in {*signal.Signals} - {9, 19}: signal.signal(one, signal.SIG_IGN)\nwhile True: pass",
+        "import os\nos.close(1); os.close(2)\nwhile True: pass",
+    ],
+    ids=["busy", "asleep", "stopped", "deaf", "silent"],
+)
+def test_an_endless_loop(sandbox: Sandbox, program: str) -> None:
+    start = time.monotonic()
+    result = run(sandbox, program, limits=SHORT)
+    assert (result.ended, result.exit_code) == ("timeout", None)
+    assert time.monotonic() - start < 15
+
+
+@pytest.mark.parametrize("keep", ["os.close(1); os.close(2)", "pass"], ids=["silent", "holding the pipes"])
+def test_a_daemon_ends_with_the_run(sandbox: Sandbox, keep: str) -> None:
+    program = (
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        f"    {keep}\n"
+        "    if os.fork() == 0:\n"
+        "        time.sleep(1000)\n"
+        "    os._exit(0)\n"
+        "os.wait(); print('parent ends')"
+    )
+    result = run(sandbox, program)
+    assert (result.ended, result.stdout) == ("exit", "parent ends\n")
+
+
+def test_a_daemon_that_always_moves_on(sandbox: Sandbox) -> None:
+    program = (
+        "import os\n"
+        "if os.fork() == 0:\n"
+        "    while True:\n"
+        "        os.setsid() if os.getpid() != os.getpgid(0) else None\n"
+        "        if os.fork(): os._exit(0)\n"
+        "print('parent ends')"
+    )
+    assert run(sandbox, program).stdout == "parent ends\n"
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_flood(sandbox: Sandbox, stream: str) -> None:
+    result = run(sandbox, f"import sys\nwhile True: sys.{stream}.write('x' * 65536)")
+    assert (result.ended, result.exit_code) == ("output", None)
+    text, size = getattr(result, stream), getattr(result, f"{stream}_bytes")
+    assert len(text) == LIMITS.output < size < LIMITS.output + 10 * 2**20
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "number = 0\nwhile True:\n    open(f'f{number}', 'wb').write(bytes(1 << 20)); number += 1",
+        "number = 0\nwhile True:\n    open(f'f{number}', 'wb').close(); number += 1",
+        "import os\nwhile True:\n    os.mkdir('d' * 200); os.chdir('d' * 200)",
+    ],
+    ids=["bytes", "files", "levels"],
+)
+def test_filling_the_disk(sandbox: Sandbox, program: str) -> None:
+    result = run(sandbox, program)
+    assert (result.ended, result.exit_code) == ("killed", None)
+    assert "too many or too large files" in result.stderr
+
+
+def test_one_huge_file(sandbox: Sandbox) -> None:
+    program = "import os\nopen('sparse', 'wb').truncate(1 << 30); print('made')"
+    assert refused(run(sandbox, program))
+    program = "file = open('result', 'wb')\nfor _ in range(1024): file.write(bytes(1 << 20))\nprint('made')"
+    result = run(sandbox, program, collect=["result"])
+    assert refused(result) and result.files == {}
+
+
+def test_a_folder_that_is_hard_to_remove(every_sandbox: Sandbox) -> None:
+    program = (
+        "import os\n"
+        "os.mkdir('closed'); open('closed/file', 'w').close(); os.chmod('closed', 0)\n"
+        "os.mkdir('made closed', 0)\n"
+        "os.mkfifo('pipe'); os.symlink('/', 'root'); os.symlink('nowhere', 'dangling')\n"
+        "open(b'\\xff\\n\\x01', 'w').close()\n"
+        "for _ in range(50): os.mkdir('d' * 60); os.chdir('d' * 60)\n"
+        "os.chmod('.', 0); os.chmod('/proc/self/cwd/..', 0)"
+    )
+    result = run(every_sandbox, program)
+    assert result.ended == "exit"
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        server.setblocking(False)
+        yield server
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "socket.create_connection(('127.0.0.1', {port}), 2)",
+        "socket.create_connection(('192.0.2.1', 80), 2)",
+        "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {port}))",
+        "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).sendto(b'x', ('::1', {port}))",
+        "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)",
+        "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
+        "socket.getaddrinfo('example.org', 80)",
+        "socket.create_server(('127.0.0.1', 0))",
+        "socket.socket(socket.AF_UNIX).connect({unix!r})",
+        "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', {unix!r})",
+        "socket.socket(socket.AF_UNIX).connect('\\0{abstract}')",
+    ],
+    ids=["loopback", "outside", "udp", "udp6", "raw", "packet", "names", "serve", "unix", "unix datagram", "abstract"],
+)
+def test_the_network(sandbox: Sandbox, program: str, listener: socket.socket, tmp_path: Path) -> None:
+    path, abstract = str(tmp_path / "socket"), f"flowrun-test-{os.getpid()}"
+    with closing(socket.socket(socket.AF_UNIX)) as unix, closing(socket.socket(socket.AF_UNIX)) as hidden:
+        unix.bind(path)
+        unix.listen()
+        hidden.bind(f"\0{abstract}")
+        hidden.listen()
+        text = program.format(port=listener.getsockname()[1], unix=path, abstract=abstract)
+        result = run(sandbox, f"import socket; {text}; print('done')")
+        assert refused(result), result
+        for one in (listener, unix, hidden):
+            one.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                one.accept()
+
+
+def test_the_key_of_the_caller(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    program = (
+        "import os, sys\n"
+        "found = [repr(dict(os.environ))]\n"
+        "wanted = {str(one) for one in range(1, 1 << 16)} if os.path.exists('/proc') else set()\n"
+        "for name in ({*sys.argv[1:], str(os.getppid()), 'self', '1'} | set(os.listdir('/proc'))):\n"
+        "    for file in ('environ', 'cmdline', 'maps', 'mem'):\n"
+        "        try: found.append(repr(open(f'/proc/{name}/{file}', 'rb').read(1 << 16)))\n"
+        "        except OSError: pass\n"
+        "print('\\n'.join(found))"
+    )
+    own = Path(f"/proc/{os.getpid()}/environ").read_bytes()
+    known = own.split(b"\0")[0].decode() or "PATH="  # something that is in the environment this process began with
+    result = run(sandbox, ["python", "-c", program, str(os.getpid()), str(os.getppid())])
+    assert "PYTHONHASHSEED" in result.stdout
+    assert SECRET not in result.stdout and "OPENAI_API_KEY" not in result.stdout and known not in result.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["{home}", "{home}/.profile", "/root", "/home", "/etc/passwd", "/etc/shadow", "/tmp", "{repo}"]
+)
+def test_reading_elsewhere(sandbox: Sandbox, name: str) -> None:
+    place = name.format(home=Path.home(), repo=Path(__file__).parents[2])
+    program = (
+        "import os, sys; print(os.listdir(sys.argv[1]) if os.path.isdir(sys.argv[1]) else open(sys.argv[1]).read())"
+    )
+    result = run(sandbox, ["python", "-c", program, place])
+    assert (result.exit_code, result.stdout) == (1, "")
+
+
+def test_reading_a_file_of_the_caller(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(SECRET)
+    for program in ("print(open(sys.argv[1]).read())", "os.symlink(sys.argv[1], 'l'); print(open('l').read())",
+                    "os.link(sys.argv[1], 'l'); print(open('l').read())"):  # fmt: skip
+        result = run(sandbox, ["python", "-c", f"import os, sys; {program}", str(tmp_path / "secret")], collect=["l"])
+        assert refused(result) and result.files == {}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "open(folder + '/new', 'w')",
+        "open(file, 'w')",
+        "open(file, 'a')",
+        "os.truncate(file, 0)",
+        "os.unlink(file)",
+        "os.rename(file, folder + '/other')",
+        "os.rename(file, 'taken')",
+        "os.mkdir(folder + '/new')",
+        "os.symlink('x', folder + '/new')",
+        "os.link(file, 'linked')",
+        "open('mine', 'w').close(); os.rename('mine', folder + '/new')",
+        "os.symlink(folder, 'out'); open('out/new', 'w')",
+        "os.chmod(file, 0o777)",
+        "os.chmod(folder, 0o777)",
+        "os.chmod(os.open(file, os.O_PATH), 0o777)",
+        "os.symlink(file, 'link'); os.chmod('link', 0o777)",
+        "os.setxattr(file, 'user.x', b'1')",
+        "os.chmod(sys.executable, 0)",
+        "os.fchmod(os.open(sys.executable, os.O_RDONLY), 0o700)",
+        "open(os.path.dirname(os.__file__) + '/new.py', 'w')",
+        "open(os.path.dirname(os.path.dirname(sys.executable)) + '/new', 'w')",
+        "open('/dev/shm/../new', 'w')",
+        "os.mknod('device', 0o60600, os.makedev(8, 0))",
+    ],
+)
+def test_writing_elsewhere(every_sandbox: Sandbox, program: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("kept")
+    file.chmod(0o640)
+    tmp_path.chmod(0o750)
+    start = f"import os, sys; folder, file = {str(tmp_path)!r}, {str(file)!r}\n"
+    python = Path(os.path.realpath(os.sys.executable))  # type: ignore[attr-defined]
+    before = python.stat().st_mode
+    run(every_sandbox, start + program)
+    assert [one.name for one in tmp_path.iterdir()] == ["file"] and file.read_text() == "kept"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640 and stat.S_IMODE(tmp_path.stat().st_mode) == 0o750
+    assert os.listxattr(file) == [] and file.stat().st_nlink == 1
+    assert python.stat().st_mode == before
+    assert not Path(os.__file__).with_name("new.py").exists() and not Path("/dev/new").exists()
+
+
+@pytest.mark.parametrize(
+    "file", ["sys/kernel/core_pattern", "sys/kernel/hostname", "sysrq-trigger", "self/oom_score_adj"]
+)
+def test_settings_of_the_kernel_are_not_even_opened(sandbox: Sandbox, file: str) -> None:
+    assert refused(run(sandbox, f"import os; os.open('/proc/{file}', os.O_WRONLY); print('opened')"))
+
+
+@pytest.mark.parametrize("target", ["{pid}", "-1", "1"])
+def test_signals_reach_nobody_else(sandbox: Sandbox, target: str) -> None:
+    program = f"import os, signal; os.kill({target.format(pid=os.getpid())}, 0); print('reached')"
+    result = run(sandbox, program)
+    assert refused(result) or target == "-1"
+    assert run(sandbox, "import os; os.killpg(os.getpgid(os.getppid()), 0); print('reached')").stdout == ""
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["mount(0, b'/', 0, 32 | 4096, 0)", "unshare(0x10000000)", "ptrace(16, {pid}, 0, 0)", "setns(0, 0)", "setuid(1)",
+     "syscall(321, 0, 0, 0)", "syscall(425, 8, 0)", "syscall(323, 0)", "syscall(304, 0, 0, 0)", "chroot(b'.')"],
+)  # fmt: skip
+def test_powers_are_gone(sandbox: Sandbox, call: str) -> None:
+    program = f"import ctypes; print(ctypes.CDLL(None, use_errno=True).{call.format(pid=os.getpid())})"
+    assert run(sandbox, program).stdout in {"-1\n", ""}
+
+
+def test_root_has_no_powers(every_sandbox: Sandbox) -> None:
+    status = run(every_sandbox, "print(open('/proc/self/status').read())").stdout
+    found = dict(line.split(":\t") for line in status.splitlines() if line.startswith(("Cap", "NoNew")))
+    assert {found[name].strip("0") for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {""}
+    assert found["NoNewPrivs"] == "1"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "os.symlink(sys.argv[1], 'result')",
+        "os.symlink(os.path.dirname(sys.argv[1]), 'sub')",
+        "os.mkdir('sub'); os.symlink(sys.argv[1], 'sub/secret')",
+        "os.symlink('/dev/zero', 'result')",
+        "os.mkfifo('result')",
+        "os.mkdir('result')",
+        "import socket; s = socket.socket(socket.AF_UNIX); s.bind('result')",
+    ],
+)
+def test_a_result_that_is_no_file_is_not_followed(sandbox: Sandbox, program: str, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(SECRET)
+    names = ["result", "sub/secret", "../secret", str(tmp_path / "secret"), "sub/../result"]
+    result = run(sandbox, ["python", "-c", f"import os, sys; {program}", str(tmp_path / "secret")], collect=names)
+    assert result.files == {}

@@ -1,0 +1,36 @@
+"""Sandboxes for tests: one that was tried on this machine, or a skip that says why there is none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.errors import InputError
+from engine.sandbox import open_sandbox
+from engine.sandbox.base import Limits, Sandbox, SandboxResult
+
+LIMITS = Limits(memory=256 * 2**20, cpus=1.0, timeout=20.0)
+
+
+def opened(backend: str, cache: Path) -> Sandbox:
+    """An open sandbox; skips the test where this machine has no such backend."""
+    try:
+        return asyncio.run(open_sandbox(backend, limits=LIMITS, cache=cache))
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+def run(
+    sandbox: Sandbox,
+    program: str | Sequence[str],
+    files: Mapping[str, bytes] | None = None,
+    *,
+    limits: Limits = LIMITS,
+    collect: Sequence[str] = (),
+) -> SandboxResult:
+    """Run a Python program given as text, or a command."""
+    command = ["python", "-c", program] if isinstance(program, str) else program
+    return asyncio.run(sandbox.run(command, files or {}, limits=limits, collect=collect))
