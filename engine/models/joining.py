@@ -31,7 +31,8 @@ def join(text: str, more: str) -> str:
 def restarts(text: str, more: str) -> bool:
     """Whether the continuation is the whole answer again."""
     start = text[:_RESTART]
-    return len(start.strip()) >= _SHORTEST_OVERLAP and more.startswith(start) and not text.endswith(start)
+    once = text.find(start, 1) < 0 and not _repeats_itself(start)
+    return len(start.strip()) >= _SHORTEST_OVERLAP and more.startswith(start) and once
 
 
 def overlap(text: str, more: str) -> int:
@@ -45,10 +46,16 @@ def overlap(text: str, more: str) -> int:
 def _is_repetition(text: str, size: int) -> bool:
     """Whether an overlap can be no accident, and no next turn of what the text repeats already."""
     shared, before = text[-size:], text[:-size]
-    if before.endswith(shared) or len(set(shared)) < _SHORTEST_LINE:
+    if before.endswith(shared) or _repeats_itself(shared):
         return False
     unfinished_line = (not before or before.endswith("\n")) and "\n" not in shared
-    return len(shared.strip()) >= (_SHORTEST_LINE if unfinished_line else _SHORTEST_OVERLAP)
+    said = len(shared.strip())
+    return said >= _SHORTEST_LINE if unfinished_line else size >= _SHORTEST_OVERLAP and said >= _SHORTEST_OVERLAP // 2
+
+
+def _repeats_itself(text: str) -> bool:
+    """Whether a text is one piece at least twice in a row, the last perhaps not whole."""
+    return any(text.startswith(text[size:]) for size in range(1, len(text) // 2 + 1))
 
 
 def _variants(more: str) -> Iterator[str]:
