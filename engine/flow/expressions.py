@@ -8,44 +8,47 @@ https://github.com/google/cel-spec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from engine.errors import FlowrunError
 from engine.flow.model import Expression, Place
+from engine.flow.scanner import ExpressionFault, Piece, Reference, references, split
 from engine.flow.shapes import ANY, MAP, Shape
-from engine.flow.suggestion import suggestion
+from engine.flow.suggestion import Hint
 
 LONGEST_RANGE = 100_000
 
-_TOKEN = re.compile(
-    r"""[rRbB]{0,2}(?P<quote>'''|\"\"\"|'|")"""  # where a string begins
-    r"|(?P<name>[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*)(?P<call>\s*\()?"
-    r"|(?P<other>//[^\n]*|\d[\w.]*|\S)"
-)
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
-_NOT_BOUND = re.compile(r'No value with name "([^"]+)"')
+_CODE = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
 _UNDECLARED = re.compile(r"undeclared reference to '([^']+)'")
 _OVERLOAD = re.compile(r"found no matching overload for '([^']+)' applied to '\((.*)\)'")
-
-
-class ExpressionFault(Exception):
-    """An expression that cannot be used; `offset` counts characters from the beginning of what was compiled."""
-
-    def __init__(self, message: str, offset: int) -> None:
-        self.message, self.offset = message, offset
-        super().__init__(message)
+_FUNCTIONS = ("size", "range", "has", "string", "int", "double", "matches", "startsWith", "endsWith", "contains")
 
 
 @dataclass(frozen=True)
-class Reference:
-    """A name that an expression uses, such as ("params", "qa", "max_rounds"), and where it stands in the text."""
+class Wanted:
+    """What the value of an expression has to be: the outer kinds that are allowed, and the same in words."""
 
-    path: tuple[str, ...]
-    offset: int
-    in_has: bool = False
+    kinds: tuple[str, ...]
+    words: str
+
+    def allows(self, kind: str) -> bool:
+        """Whether a value of this kind can do; what is not known before a run is looked at when it is there."""
+        return kind == "dyn" or kind.split("<")[0] in self.kinds
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value does."""
+        return _kind(value) in self.kinds
+
+
+BOOLEAN = Wanted(("bool",), "true or false")
+LIST = Wanted(("list",), "a list")
+KEY = Wanted(("string", "int"), "a string or a whole number")
+KEY_OR_NULL = Wanted(("string", "int", "null"), "a string or a whole number")
+RANK = Wanted(("int", "double", "list"), "a number or a list of numbers")
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,16 @@ class Compiled:
     kind: str
     references: tuple[Reference, ...] = ()
     place: Place | None = field(default=None, compare=False)
+    wanted: Wanted | None = None
     variables: Mapping[str, Shape] = field(default_factory=dict, compare=False, repr=False)
     program: Any = field(default=None, compare=False, repr=False)
 
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
-        """Its value. Raises FlowrunError when a name has no value yet, or for a fault such as a division by zero."""
+        """Its value.
+
+        Raises FlowrunError when a name has no value, when the value is not what is wanted, or for a fault such as a
+        division by zero.
+        """
         data = {name: _converted(self._value(name, scope), shape.kind) for name, shape in self.variables.items()}
         try:
             result = self.program.eval(data=data)
@@ -68,20 +76,22 @@ class Compiled:
             raise self._failed(str(error)) from None
         if result.type().name() == "ERROR":
             raise self._failed(str(result.value()))
-        return result.plain_value()
+        value = result.plain_value()
+        if self.wanted and not self.wanted.fits(value):
+            raise self._failed(f"expected {self.wanted.words}, but its value is {worded(_kind(value))}")
+        return value
 
     def _value(self, name: str, scope: Mapping[str, Any]) -> Any:
         value: Any = scope
         for step in name.split("."):
             if not isinstance(value, Mapping) or step not in value:
-                raise self._failed(f"'{name}' has no value yet")
+                raise self._failed(f"'{name}' has no value")
             value = value[step]
         return value
 
     def _failed(self, message: str) -> FlowrunError:
         where = f"{self.place}: " if self.place else ""
-        said = message.partition(": ")[2] if message.split(":")[0].isupper() else message
-        return FlowrunError(f"{where}${{{self.text}}}: {said}")
+        return FlowrunError(f"{where}${{{self.text}}}: {_CODE.sub('', message)}")
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,7 @@ class Template:
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """What its expressions name; offsets are of no use."""
+        """What its expressions name."""
         return tuple(one for part in self.parts if isinstance(part, Compiled) for one in part.references)
 
     def evaluate(self, scope: Mapping[str, Any]) -> str:
@@ -121,49 +131,23 @@ class Names:
             elif shape.open:
                 break
             else:
-                raise ExpressionFault(
-                    f"unknown name '{'.'.join((*path, step))}'.{_hint(step, path, shape)}", reference.offset
-                )
+                known = f". '{'.'.join(path)}' has {', '.join(shape.names[:20]) or 'no names'}"
+                message = f"unknown name '{'.'.join((*path, step))}'"
+                raise ExpressionFault(message, reference.offset, Hint(step, shape.names, known))
         return ".".join(path), shape
 
 
-def compile_value(text: str, names: Names, place: Place | None = None) -> Compiled | Template:
+def compile_value(
+    text: str, names: Names, place: Place | None = None, wanted: Wanted | None = None
+) -> Compiled | Template:
     """A string of a flow file that holds `${...}`. A string that is one expression keeps the expression's type.
 
     Raises ExpressionFault; its offset counts from the beginning of the string.
     """
-    parts = list(split(text))
-    if len(parts) == 1 and parts[0][2]:
-        return _compiled(parts[0], names, place)
-    compiled: list[str | Compiled] = []
-    for part in parts:
-        if part[2]:
-            one = _compiled(part, names, place)
-            if one.kind.startswith(("list", "map")):
-                raise ExpressionFault(f"a {one.kind} inside text; only single values can be put into text", part[1])
-            compiled.append(one)
-        else:
-            compiled.append(part[0])
-    return Template(text, tuple(compiled))
-
-
-def compile_text(text: str, names: Names, place: Place | None = None) -> Compiled:
-    """One expression, without `${` and `}`. Raises ExpressionFault."""
-    references = tuple(_references(text, names))
-    parents = {one.path[:-1] for one in references if one.in_has}
-    variables: dict[str, Shape] = {}
-    for one in references:
-        name, shape = names.find(one)
-        held = next((up for up in sorted(parents, key=len) if one.path[: len(up)] == up), None)
-        if held:  # has(a.b) wants the map a; then a must be the declared name everywhere in this expression
-            name, shape = ".".join(held), Shape(MAP)
-        variables[name] = shape
-    try:
-        program = _environment(tuple((name, shape.kind) for name, shape in variables.items())).compile(text)
-    except RuntimeError as error:
-        raise _fault(text, str(error), names) from None
-    kind = program.return_type().name().lower()
-    return Compiled(text, kind, references, place, variables, program)
+    pieces = list(split(text))
+    if len(pieces) == 1 and pieces[0].is_expression:
+        return _compile_piece(pieces[0], names, place, wanted)
+    return Template(text, tuple(_compile_inside(piece, names, place) for piece in pieces))
 
 
 def item_shape(expression: Expression, names: Names) -> Shape:
@@ -178,66 +162,44 @@ def item_shape(expression: Expression, names: Names) -> Shape:
     return Shape(inner[1]) if inner else ANY
 
 
-def split(text: str) -> Iterator[tuple[str, int, bool]]:
-    """Pieces of a string: what it says, where that begins, whether it is an expression. Raises ExpressionFault."""
-    position = 0
-    while position < len(text):
-        start = text.find("${", position)
-        if start < 0:
-            yield text[position:], position, False
-            return
-        if start > position:
-            yield text[position:start], position, False
-        end = _end(text, start + 2)
-        yield text[start + 2 : end], start + 2, True
-        position = end + 1
+def worded(kind: str) -> str:
+    """A kind in words."""
+    words = {"int": "a whole number", "double": "a number", "string": "text", "bool": "true or false", "null": "null"}
+    return words.get(kind) or {"list": "a list", "map": "a map"}.get(kind.split("<")[0], kind)
 
 
-def _end(text: str, start: int) -> int:
-    """Where the `}` of an expression stands."""
-    depth = 0
-    for kind, sign, at in _tokens(text, start):
-        if kind != "other":
-            continue
-        if sign == "}" and not depth:
-            return at
-        depth += (sign == "{") - (sign == "}")
-    raise ExpressionFault("an expression '${' without its '}'", start - 2)
+def _compile_piece(piece: Piece, names: Names, place: Place | None, wanted: Wanted | None = None) -> Compiled:
+    try:
+        return _compile(piece.text, names, place, wanted)
+    except ExpressionFault as fault:
+        raise fault.moved(piece.start) from None
 
 
-def _tokens(text: str, start: int = 0) -> Iterator[tuple[str, str, int]]:
-    """Strings, dotted names and other signs of CEL; a name that is called ends in "("."""
-    position = start
-    while found := _TOKEN.search(text, position):
-        position = found.end()
-        if found["quote"]:
-            raw = "r" in found[0].lower()
-            position = _after_string(text, position, found["quote"], raw)
-            yield "string", text[found.start() : position], found.start()
-        elif found["name"]:
-            yield "name", found["name"] + ("(" if found["call"] else ""), found.start()
-        else:
-            yield "other", found["other"], found.start()
+def _compile_inside(piece: Piece, names: Names, place: Place | None) -> str | Compiled:
+    if not piece.is_expression:
+        return piece.text
+    compiled = _compile_piece(piece, names, place)
+    if compiled.kind.startswith(("list", "map")):
+        raise ExpressionFault(f"{worded(compiled.kind)} cannot be put into text", piece.start)
+    return compiled
 
 
-def _after_string(text: str, position: int, quote: str, raw: bool) -> int:
-    while position < len(text):
-        if text.startswith(quote, position):
-            return position + len(quote)
-        position += 2 if text[position] == "\\" and not raw else 1
-    return len(text)
-
-
-def _references(text: str, names: Names) -> Iterator[Reference]:
-    before = ""
-    for kind, token, at in _tokens(text):
-        if kind == "name" and before != ".":
-            path = tuple(part.strip() for part in token.rstrip("(").split("."))
-            if token.endswith("("):
-                path = path[:-1]  # the last part is a function: state.tasks.exists(...)
-            if path and path[0] in names.roots:
-                yield Reference(path, at, in_has=before == "has(" and len(path) > 1)
-        before = token
+def _compile(text: str, names: Names, place: Place | None, wanted: Wanted | None) -> Compiled:
+    used = tuple(references(text, names.roots))
+    # has(a.b) wants the map a, which then is the declared name everywhere in this expression
+    tested = sorted((one.path[:-1] for one in used if one.in_has), key=len)
+    variables: dict[str, Shape] = {}
+    for one in used:
+        name, shape = names.find(one)
+        above = next((path for path in tested if one.path[: len(path)] == path), None)
+        if above:
+            name, shape = ".".join(above), Shape(MAP)
+        variables[name] = shape
+    try:
+        program = _environment(tuple((name, shape.kind) for name, shape in variables.items())).compile(text)
+    except RuntimeError as error:
+        raise _fault(text, str(error), names) from None
+    return Compiled(text, program.return_type().name().lower(), used, place, wanted, variables, program)
 
 
 @lru_cache(maxsize=1000)
@@ -258,39 +220,24 @@ def _range(end: int) -> list[int]:
     return list(range(end))
 
 
-def _compiled(part: tuple[str, int, bool], names: Names, place: Place | None) -> Compiled:
-    text, start, _ = part
-    try:
-        return compile_text(text, names, place)
-    except ExpressionFault as fault:
-        raise ExpressionFault(fault.message, fault.offset + start) from None
-
-
 def _fault(text: str, report: str, names: Names) -> ExpressionFault:
     """The first error of CEL's report, in our words."""
     found = _ERROR.search(report)
     if not found:
-        return ExpressionFault(report.partition("\n")[0], 0)
-    line, column, message = int(found[1]), int(found[2]), found[3]
+        return ExpressionFault(_CODE.sub("", report.partition("\n")[0]), 0)
+    line, column, message = int(found[1]), int(found[2]), _CODE.sub("", found[3])
     offset = sum(len(one) + 1 for one in text.split("\n")[: line - 1]) + column - 1
-    message = message.removesuffix(" [INVALID_ARGUMENT]")
     if unknown := _UNDECLARED.match(message):
         name = unknown[1].split(".")[0]
-        offset = max(text.rfind(name, 0, offset + 1), 0)  # the report points behind a dotted or called name
-        known = [*names.roots, "size", "range", "has"]
-        hint = suggestion(name, known) or f" Known here: {', '.join(names.roots)}"
-        return ExpressionFault(f"unknown name '{name}'.{hint}", offset)
+        start = max(text.rfind(name, 0, offset + 1), 0)  # the report points behind a dotted or called name
+        hint = Hint(name, (*names.roots, *_FUNCTIONS), f". Known here: {', '.join(names.roots)}")
+        return ExpressionFault(f"unknown name '{name}'", start, hint)
     if wrong := _OVERLOAD.match(message):
         function = wrong[1].strip("_").replace("_", "") or wrong[1]
         mixed = "double" in wrong[2] and "int" in wrong[2] and not function.isalpha() and function != "?:"
-        hint = "; write 2.0 for 2, or double(...)" if mixed else ""
-        return ExpressionFault(f"'{function}' does not take ({wrong[2]}){hint}", offset)
+        hint_text = "; write 2.0 for 2, or double(...)" if mixed else ""
+        return ExpressionFault(f"'{function}' does not take ({wrong[2]}){hint_text}", offset)
     return ExpressionFault(re.sub(r" expecting \{.*", "", message), offset)
-
-
-def _hint(step: str, path: tuple[str, ...], shape: Shape) -> str:
-    close = suggestion(step, shape.names)
-    return close or f" '{'.'.join(path)}' has {', '.join(shape.names[:20]) or 'no names'}"
 
 
 def _converted(value: Any, kind: str) -> Any:
@@ -302,6 +249,11 @@ def _converted(value: Any, kind: str) -> Any:
     if kind in ("list<double>", "list<int>") and isinstance(value, list):
         return [_converted(one, kind[5:-1]) for one in value]
     return value
+
+
+def _kind(value: Any) -> str:
+    kinds = ((bool, "bool"), (int, "int"), (float, "double"), (str, "string"), (list, "list"), (Mapping, "map"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null" if value is None else "dyn")
 
 
 def _text(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class Layers:
                 found = source.find(path[:length])
                 if found and (length or source.path):
                     return source, found[1]
-        return self.sources[-1], Spot(0, 0, 0, 0, 0)
+        return self.sources[-1], self.sources[-1].root
 
     def place(self, path: Keys) -> Place:
         """Where the key at a path stands."""
@@ -49,6 +49,17 @@ class Layers:
         """The folder that a path written at this place is relative to."""
         file = self.origin(path)[0].path
         return file.parent if file else Path()
+
+    def below(self, path: Keys) -> Layers:
+        """The layers of a map that stands at a path, as documents of their own."""
+        parts: list[Source] = []
+        for source in self.sources:
+            found = source.find(path)
+            if found and not isinstance(found[0], dict):
+                parts = []
+            elif found:
+                parts.append(replace(source, data=found[0], root=found[1]))
+        return Layers(tuple(parts))
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ def find_flow(path_or_name: str, folder: Path | None = None) -> Path:
         raise InputError(f"{path_or_name} is a folder, not a flow file")
     if not path.exists():
         near = [one.name for one in path.parent.glob("*") if one.suffix in SUFFIXES] if path.parent.is_dir() else []
-        raise InputError(f"no flow file '{path_or_name}'.{suggestion(path.name, near)}")
+        raise InputError(f"no flow file '{path_or_name}'{suggestion(path.name, near)}")
     return path
 
 
@@ -39,5 +39,5 @@ def _shipped(name: str) -> Path:
     if name in known:
         return data_folder() / "flows" / f"{name}.yaml"
     local = next((name + suffix for suffix in SUFFIXES if Path(name + suffix).is_file()), None)
-    hint = f" Did you mean '{local}'?" if local else suggestion(name, known)
-    raise InputError(f"no flow '{name}' comes with flowrun.{hint} Known: {', '.join(known) or 'none'}")
+    hint = f". Did you mean '{local}'?" if local else suggestion(name, known)
+    raise InputError(f"no flow '{name}' comes with flowrun{hint or '.'} Known: {', '.join(known) or 'none'}")

@@ -83,8 +83,8 @@ def _check_known(source: Source, parts: list[str], document: Mapping[str, Any]) 
             found = source.find(tuple(parts[: depth + 1]))
             assert found
             where = f" in '{'.'.join(parts[1:depth])}'" if depth > 1 else ""
-            hint = suggestion(part, known) or f" Known: {', '.join(sorted(known)) or 'none'}"
-            raise FlowError([source.diagnostic(f"unknown parameter '{part}'{where}.{hint}", 0, found[1].key_column)])
+            hint = suggestion(part, known) or f". Known: {', '.join(sorted(known)) or 'none'}"
+            raise FlowError([source.diagnostic(f"unknown parameter '{part}'{where}{hint}", 0, found[1].key_column)])
         if part not in known:
             return
         known = known[part]

@@ -51,6 +51,9 @@ class Bundler:
         whole = bundle.rewritten(schema, folder, "#")
         if bundle.taken:
             whole["$defs"] = {**whole.get("$defs", {}), **bundle.taken}
+        target = pointed(whole, whole["$ref"]) if isinstance(whole.get("$ref"), str) else None
+        if isinstance(target, Mapping) and "type" in target:
+            whole.setdefault("type", target["type"])  # so that the outer type is known without following the reference
         check_schema(whole)
         return dict(whole)
 
@@ -83,6 +86,10 @@ class _Bundle:
                 result[key] = self._reference(one, folder((*at, key)), home)
             elif key in ("$id", "$schema") and isinstance(one, str):
                 continue
+            elif one is None and key != "const":
+                continue  # a null says nothing in a schema, and in a flow file it would remove the key
+            elif key == "const" and not names and (one is None or isinstance(one, Mapping)):
+                result["enum"] = [one]
             elif key in _DATA and not names:
                 result[key] = one
             else:

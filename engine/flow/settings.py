@@ -8,8 +8,9 @@ from typing import Any
 
 from engine.errors import FlowrunError
 from engine.flow import units
-from engine.flow.expressions import ExpressionFault, Names, Reference, compile_value
+from engine.flow.expressions import Names, compile_value
 from engine.flow.faults import Faults
+from engine.flow.scanner import ExpressionFault, Reference
 from engine.flow.source import Keys
 from engine.flow.structure import context, value_flaws
 
@@ -32,7 +33,7 @@ class Settings:
     params: Mapping[str, Any]
     names: Names
     faults: Faults
-    used: list[Reference]
+    used: list[tuple[Keys, Reference]]
 
     def value(self, path: Keys, value: Any) -> Any:
         """A value with its expressions over `params` evaluated and checked against the schema; None when at fault."""
@@ -40,7 +41,7 @@ class Settings:
             return value
         try:
             expression = compile_value(value, self.names)
-            self.used += expression.references
+            self.used += [(path, one) for one in expression.references]
             settled = expression.evaluate({"params": self.params})
         except ExpressionFault as fault:
             self.faults.add_expression(path, value, fault)

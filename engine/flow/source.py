@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ class Source:
     name   what messages call it: a path, or the option of the command line
     path   the file, or None for the command line
     spots  per container (by identity) and key or index
+    root   where the document begins
     """
 
     name: str
@@ -42,11 +45,12 @@ class Source:
     text: str
     data: dict[str, Any]
     spots: dict[int, dict[str | int, Spot]] = field(default_factory=dict, repr=False)
+    root: Spot = Spot(0, 0, 0, 0, 0)
 
     def find(self, path: Keys) -> tuple[Any, Spot] | None:
-        """The value at a path and its spot; None when the document has no such path. The root stands at the start."""
+        """The value at a path and its spot; None when the document has no such path."""
         value: Any = self.data
-        spot = Spot(0, 0, 0, 0, 0)
+        spot = self.root
         for step in path:
             inside = self.spots.get(id(value), {})
             if step not in inside:
@@ -60,14 +64,21 @@ class Source:
 
     def line(self, number: int) -> str:
         """The line with this number (from 1) as it can be shown, or nothing."""
-        lines = _BREAK.split(self.text)
-        line = _UNSEEN.sub(" ", lines[number - 1]) if 0 < number <= len(lines) else ""
+        if not 0 < number <= len(self._starts):
+            return ""
+        start = self._starts[number - 1]
+        end = _BREAK.search(self.text, start)
+        line = _UNSEEN.sub(" ", self.text[start : end.start() if end else None])
         return line if len(line) <= _WIDEST else line[:_WIDEST] + " ..."
 
     def at(self, index: int) -> tuple[int, int]:
         """Line and column (from 0) of a character."""
-        before = _BREAK.split(self.text[:index])
-        return len(before) - 1, len(before[-1])
+        line = bisect_right(self._starts, index) - 1
+        return line, index - self._starts[line]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(found.end() for found in _BREAK.finditer(self.text))]
 
     def diagnostic(self, message: str, line: int, column: int) -> Diagnostic:
         """A fault at a line and column that count from 0."""

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from engine.flow.source import Keys
-from engine.flow.suggestion import suggestion
+from engine.flow.suggestion import Hint
 from engine.resources import schema_file
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Flaw:
     path: Keys
     message: str
     key: bool = False
+    hint: Hint | None = None
 
 
 @cache
@@ -111,11 +112,15 @@ def _explain(error: ValidationError) -> Iterator[Flaw]:
         known = schema["properties"]
         for key in value:
             if key not in known:
-                hint = suggestion(key, known)
-                yield Flaw((*path, key), f"{context(path)}unknown key '{key}'.{hint}", key=True)
+                message = f"{context(path)}unknown key '{key}'"
+                yield Flaw(
+                    (*path, key), message, key=True, hint=Hint(key, known, f". Known: {', '.join(sorted(known))}")
+                )
     elif rule == "required":
         missing = next(key for key in wanted if f"'{key}'" in error.message.split(" is a ")[0])
         yield Flaw(path, f"{context(path)}missing key '{missing}'", key=True)
+    elif rule == "oneOf" and not isinstance(value, Mapping):
+        return  # said already: it is no map
     elif rule == "oneOf":
         said = "has both" if all(key in value for key in ("call", "flow")) else "has neither"
         yield Flaw(path, f"{context(path)}needs {schema['$comment']}, and {said}", key=True)
@@ -126,8 +131,8 @@ def _explain(error: ValidationError) -> Iterator[Flaw]:
         yield Flaw(path, f"{context(path)}this flowrun reads version {wanted}, not {shown(value)}")
     elif rule == "enum":
         choices = [str(one) for one in wanted]
-        hint = suggestion(value, choices) if isinstance(value, str) else ""
-        yield Flaw(path, f"{context(path)}expected {_either(choices)}, not {shown(value)}.{hint}")
+        hint = Hint(value, choices) if isinstance(value, str) else None
+        yield Flaw(path, f"{context(path)}expected {_either(choices)}, not {shown(value)}", hint=hint)
     elif rule in ("minProperties", "minItems", "minLength"):
         yield Flaw(path, f"{context(path)}is empty")
     else:

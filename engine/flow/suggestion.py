@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+
+_MOST = 500  # comparing is slow: of more names, those that begin alike are looked at
+
+
+@dataclass(frozen=True)
+class Hint:
+    """The end of a message about an unknown name. Looking for a close name takes time, so it waits until it is read.
+
+    otherwise  what is said when no known name is close
+    """
+
+    wrong: str
+    known: Iterable[str]
+    otherwise: str = ""
+
+    def __str__(self) -> str:
+        return suggestion(self.wrong, self.known) or self.otherwise
 
 
 def suggestion(wrong: str, known: Iterable[str]) -> str:
-    r"""Did you mean 'next'?", or nothing when no known name is close."""
+    """The end of a message that offers the closest of the known names; nothing when none is close."""
     from difflib import get_close_matches
 
     names = sorted(set(known))
     lower = {name.lower(): name for name in names}
     if wrong.lower() in lower:
-        return f" Did you mean '{lower[wrong.lower()]}'?"
-    close = get_close_matches(wrong[:100], names[:20_000], n=1, cutoff=0.6)
-    return f" Did you mean '{close[0]}'?" if close else ""
+        return f". Did you mean '{lower[wrong.lower()]}'?"
+    for length in (1, 2, 3) if len(names) > _MOST else ():
+        names = [name for name in names if name.startswith(wrong[:length])] or names
+    names = names[:_MOST]
+    close = get_close_matches(wrong[:100], names, n=1, cutoff=0.6)
+    return f". Did you mean '{close[0]}'?" if close else ""
