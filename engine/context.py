@@ -14,6 +14,7 @@ from typing import Any
 from engine.effects import Effects
 from engine.models.base import Answer, Message, Request
 from engine.models.conversation import complete_json, complete_text
+from engine.places import Place
 from engine.sandbox.base import SandboxResult
 from engine.workspace import Workspace
 
@@ -130,5 +131,4 @@ class Context:
         return Request(self._place(step), model.model.name, tuple(messages), model.decoding, schema, sample)
 
     def _place(self, step: str) -> str:
-        item = "" if self.item is None else f"/{self.item}"
-        return f"{self.node}{item}#{self.visit}" + (f":{step}" if step else "")
+        return str(Place(self.node, self.visit, self.item, step, self.effects.reruns.get(self.node, 0)))

@@ -27,7 +27,12 @@ class RoleModel:
 
 @dataclass
 class Effects:
-    """What a run's nodes share. `models` has an entry "default"; `stopping` is set when the user asks to stop."""
+    """What a run's nodes share.
+
+    models    by role, with an entry "default"
+    reruns    by node, how often its work was asked for anew
+    stopping  set when the user asks to stop
+    """
 
     journal: Journal
     budget: Budget
@@ -35,6 +40,7 @@ class Effects:
     models: Mapping[str, RoleModel]
     sandbox: Sandbox
     limits: Limits
+    reruns: Mapping[str, int] = field(default_factory=dict)
     requirements: tuple[str, ...] = ()
     stopping: bool = False
     calls: dict[str, int] = field(default_factory=lambda: {"made": 0, "reused": 0})

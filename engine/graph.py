@@ -7,7 +7,7 @@ in the journal, how often each node was visited, and whether the budget has ende
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from engine.errors import BudgetExceeded, NodeError, Stopped
 from engine.flow.model import Edge, Flow, Node
@@ -29,16 +29,17 @@ class GraphState(TypedDict):
 
 
 def compile_graph(
-    flow: Flow, steps: Steps, checkpointer: BaseCheckpointSaver[str] | None
+    flow: Flow, steps: Steps | None, checkpointer: BaseCheckpointSaver[str] | None
 ) -> CompiledStateGraph[GraphState, None, GraphState, GraphState]:
-    """The runnable graph of a flow."""
+    """The graph of a flow; without `steps` it can be asked for its checkpoints and not be run."""
     from langgraph.graph import END, START, StateGraph
 
     graph = StateGraph(GraphState)
+    runner = cast("Steps", steps)
     for name, node in flow.nodes.items():
-        graph.add_node(name, _step(node, steps))
+        graph.add_node(name, _step(node, runner))
         targets = {target: (END if target == END_NAME else target) for target in _targets(node, flow)}
-        graph.add_conditional_edges(name, _router(node, flow, steps), targets)  # type: ignore[arg-type]
+        graph.add_conditional_edges(name, _router(node, flow, runner), targets)  # type: ignore[arg-type]
     graph.add_edge(START, flow.start)
     return graph.compile(checkpointer=checkpointer)
 

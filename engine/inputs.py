@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from engine.errors import InputError
 from engine.flow.model import Flow
@@ -82,6 +82,32 @@ def _value(name: str, text: str, kind: str) -> Any:
     if not isinstance(value, wanted[kind]) or (kind != "boolean" and isinstance(value, bool)):
         raise InputError(f"--input {name}: '{text}' is not {'an' if kind == 'integer' else 'a'} {kind}")
     return value
+
+
+def changed_inputs(recorded: Inputs, choice: Literal["refuse", "keep", "use"]) -> dict[str, Any]:
+    """The inputs as they are now, if a file among them changed and is to be used; else empty.
+
+    `recorded` is what a run's record says. Raises InputError naming a file that changed or is gone, unless the run is
+    to keep what it began with.
+    """
+    if choice == "keep":
+        return {}
+    files = {name: value for name, value in recorded.items() if isinstance(value, Mapping)}
+    changed = [name for name, value in files.items() if _digest_now(value["path"]) != value["digest"]]
+    if changed and choice == "refuse":
+        path = files[changed[0]]["path"]
+        raise InputError(
+            f"input '{changed[0]}': {path} changed since the run began. Go on with what it began with: "
+            "--changed-inputs keep; with the new one: --changed-inputs use"
+        )
+    return {name: read_file_input(name, Path(files[name]["path"])) for name in changed}
+
+
+def _digest_now(path: str) -> str | None:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None
 
 
 def without_texts(inputs: Inputs) -> dict[str, Any]:

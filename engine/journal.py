@@ -15,14 +15,15 @@ import json
 import sqlite3
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.errors import JournalError
 from engine.models.base import digest
+from engine.places import read_place
 
 FORMAT = 1
 _LONG = 512  # strings from this length on are blobs of their own, so that a repeated prompt is kept once
@@ -31,7 +32,8 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WIT
 CREATE TABLE IF NOT EXISTS blobs (hash TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS effects (
     key TEXT PRIMARY KEY, kind TEXT NOT NULL, place TEXT NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL,
-    tokens INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0, at REAL NOT NULL
+    tokens INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0, at REAL NOT NULL,
+    used INTEGER NOT NULL DEFAULT 1 -- 0: brought along by a fork, not part of this run so far
 ) WITHOUT ROWID;
 """
 
@@ -102,8 +104,12 @@ class Journal:
     def lookup(self, key: str) -> dict[str, Any] | None:
         """The recorded result under a key, or None."""
         with self._guarded():
-            row = self._database.execute("SELECT result FROM effects WHERE key = ?", (key,)).fetchone()
-            return None if row is None else self._load(row[0])
+            row = self._database.execute("SELECT result, used FROM effects WHERE key = ?", (key,)).fetchone()
+            if row is None:
+                return None
+            if not row[1]:
+                self._database.execute("UPDATE effects SET used = 1 WHERE key = ?", (key,))
+            return self._load(row[0])
 
     def record(self, key: str, kind: str, place: str, request: Mapping[str, Any], result: Mapping[str, Any]) -> None:
         """Write one effect down, whole or not at all."""
@@ -119,7 +125,7 @@ class Journal:
                 result.get("cost") or 0.0,
                 time.time(),
             )
-            self._database.execute("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._database.execute("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)", row)
 
     def put(self, data: Any) -> str:
         """Keep plain data as a blob; returns its hash."""
@@ -132,12 +138,26 @@ class Journal:
             return self._load(reference)
 
     def totals(self, kind: str) -> Totals:
-        """How many effects of a kind there are, and what they cost."""
+        """How many effects of a kind this run is made of, and what they cost."""
         with self._guarded():
             row = self._database.execute(
-                "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(cost), 0) FROM effects WHERE kind = ?", (kind,)
+                "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(cost), 0) FROM effects"
+                " WHERE kind = ? AND used",
+                (kind,),
             ).fetchone()
         return Totals(*row)
+
+    def keep_for_fork(self, path: Path, steps: Iterable[tuple[str, int]]) -> None:
+        """Copy this journal for a fork that goes on after `steps` (node, visit); the rest is there to be reused."""
+        kept = set(steps)
+        with self._guarded():
+            self._database.execute("VACUUM INTO ?", (str(path),))
+            with closing(sqlite3.connect(path)) as copy, copy:
+                copy.execute("UPDATE effects SET used = 0")
+                for (text,) in copy.execute("SELECT DISTINCT place FROM effects").fetchall():
+                    place = read_place(text)
+                    if (place.node, place.visit) in kept:
+                        copy.execute("UPDATE effects SET used = 1 WHERE place = ?", (text,))
 
     def meta(self, name: str, default: str = "") -> str:
         """A small value kept beside the effects."""

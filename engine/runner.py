@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine.budget import Budget
 from engine.contract import resolve_call
 from engine.effects import Effects
 from engine.errors import FlowrunError, InputError, Stopped
 from engine.events import EventLog, Listener
+from engine.flow import load_flow
 from engine.flow.model import Flow
 from engine.graph import GraphState, compile_graph
-from engine.inputs import Inputs, without_texts
+from engine.history import Plan, Step, plan_resume, read_history
+from engine.inputs import Inputs, changed_inputs
 from engine.journal import Journal
 from engine.opening import RunOptions, Tools, open_tools
+from engine.records import first_record, refuse_changed_repository, repository_head, resumed
 from engine.runs import RunFolder, create_run
 from engine.steps import Steps
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 
 @dataclass
@@ -52,10 +57,30 @@ class Handle:
 
 @dataclass(frozen=True)
 class Watch:
-    """Who is told what: `listeners` every event, `on_start` the run's folder and the handle to stop it."""
+    """Who is told what.
+
+    listeners  every event
+    on_start   the run's folder and the handle to stop it
+    on_plan    how a run goes on; nothing is done if it returns False
+    """
 
     listeners: Sequence[Listener] = ()
     on_start: Callable[[RunFolder, Handle], None] = lambda run, handle: None
+    on_plan: Callable[[Plan], bool] = lambda plan: True
+
+
+@dataclass(frozen=True)
+class ResumeChoices:
+    """What the user said about going on.
+
+    rerun    a node whose work is done anew, with new answers
+    inputs   what to do about an input file that changed: refuse, keep what the run began with, or use the new one
+    discard  throw away what was changed by hand in the repository
+    """
+
+    rerun: str | None = None
+    inputs: Literal["refuse", "keep", "use"] = "refuse"
+    discard: bool = False
 
 
 async def start_run(flow: Flow, inputs: Inputs, options: RunOptions, root: Path, watch: Watch = Watch()) -> RunResult:
@@ -64,19 +89,32 @@ async def start_run(flow: Flow, inputs: Inputs, options: RunOptions, root: Path,
     for node in flow.nodes.values():
         resolve_call(node)
     async with open_tools(flow, options) as tools:
-        run = create_run(root, flow, _first_record(flow, inputs, options, tools))
+        run = create_run(root, flow, first_record(flow, inputs, options, tools))
         with run.locked():
-            return await _execute(run, flow, inputs, options, tools, watch)
+            return await _execute(run, flow, inputs, options, tools, watch, None)
 
 
-async def resume_run(run: RunFolder, flow: Flow, options: RunOptions, watch: Watch = Watch()) -> RunResult:
-    """Go on with a run that was stopped or failed, where it was."""
-    record = run.record()
-    if record["status"] == "finished":
-        raise InputError(f"run {run.id} is finished ({record['outcome']['reason']}); there is nothing to resume")
+async def resume_run(
+    run: RunFolder, flow: Flow, options: RunOptions, choices: ResumeChoices = ResumeChoices(), watch: Watch = Watch()
+) -> RunResult | None:
+    """Go on with a run: where it was stopped, or, after an edit, at the first step that depends on the edit.
+
+    None if `watch.on_plan` said not to. Raises InputError for what was changed behind the run's back.
+    """
+    refuse_unsupported(flow)
     with run.locked():
+        record = run.record()
+        inputs = changed_inputs(record["inputs"], choices.inputs)
+        refuse_changed_repository(run, record, choices.discard)
+        old = load_flow(str(run.path / "flow.yaml"))
+        steps = await _history(run, old)
+        plan = plan_resume(steps, old, flow, inputs=inputs, rerun=choices.rerun) if steps else None
+        if plan is not None and not watch.on_plan(plan):
+            return None
         async with open_tools(flow, options) as tools:
-            return await _execute(run, flow, None, options, tools, watch)
+            run.update(**resumed(record, flow, options, tools, plan, choices.rerun))
+            run.write_flow(flow)
+            return await _execute(run, flow, inputs or None, options, tools, watch, plan)
 
 
 def refuse_unsupported(flow: Flow) -> None:
@@ -91,7 +129,13 @@ def refuse_unsupported(flow: Flow) -> None:
 
 
 async def _execute(
-    run: RunFolder, flow: Flow, inputs: Inputs | None, options: RunOptions, tools: Tools, watch: Watch
+    run: RunFolder,
+    flow: Flow,
+    inputs: Inputs | None,
+    options: RunOptions,
+    tools: Tools,
+    watch: Watch,
+    plan: Plan | None,
 ) -> RunResult:
     events = EventLog(run.path / "events.jsonl")
     for listener in watch.listeners:
@@ -99,11 +143,12 @@ async def _execute(
     journal = Journal(run.path / "journal.sqlite")
     try:
         budget = Budget(flow.budget, journal)
-        effects = Effects(journal, budget, events, tools.models, tools.sandbox, tools.limits)
+        reruns = run.record()["reruns"]
+        effects = Effects(journal, budget, events, tools.models, tools.sandbox, tools.limits, reruns)
         steps = Steps(flow, effects, run.path, _kept_inputs(journal, inputs), options.seed)
         run.update(status="running")
         events.emit("run started", run=run.id, flow=flow.name)
-        result = await _watched(run, flow, steps, watch)
+        result = await _watched(run, flow, steps, watch, plan)
         budget.save()
         _write_end(run, effects, result)
         return result
@@ -112,8 +157,8 @@ async def _execute(
         journal.close()
 
 
-async def _watched(run: RunFolder, flow: Flow, steps: Steps, watch: Watch) -> RunResult:
-    work = asyncio.ensure_future(_drive(run, flow, steps))
+async def _watched(run: RunFolder, flow: Flow, steps: Steps, watch: Watch, plan: Plan | None) -> RunResult:
+    work = asyncio.ensure_future(_drive(run, flow, steps, plan))
     watch.on_start(run, Handle(steps.effects, work))
     try:
         await work
@@ -129,15 +174,30 @@ async def _watched(run: RunFolder, flow: Flow, steps: Steps, watch: Watch) -> Ru
     return RunResult(run, "finished", last.ok, last.reason, last.summary)
 
 
-async def _drive(run: RunFolder, flow: Flow, steps: Steps) -> None:
+async def _drive(run: RunFolder, flow: Flow, steps: Steps, plan: Plan | None) -> None:
+    async with _checkpoints(run) as saver:
+        graph = compile_graph(flow, steps, saver)
+        first: GraphState | None = {"values": {}, "visits": {}, "ended": ""} if plan is None else None
+        goes_back = plan is not None and plan.next.done
+        config: Any = {**(plan.next.config if plan and goes_back else _thread(run)), "recursion_limit": 1_000_000}
+        await graph.ainvoke(first, config, durability="sync")
+
+
+@asynccontextmanager
+async def _checkpoints(run: RunFolder) -> AsyncIterator[AsyncSqliteSaver]:
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-    async with AsyncSqliteSaver.from_conn_string(str(run.path / "checkpoints.sqlite")) as checkpointer:
-        graph = compile_graph(flow, steps, checkpointer)
-        config: Any = {"configurable": {"thread_id": run.id}, "recursion_limit": 1_000_000}
-        begun = (await graph.aget_state(config)).values
-        first: GraphState | None = None if begun else {"values": {}, "visits": {}, "ended": ""}
-        await graph.ainvoke(first, config, durability="sync")
+    async with AsyncSqliteSaver.from_conn_string(str(run.path / "checkpoints.sqlite")) as saver:
+        yield saver
+
+
+def _thread(run: RunFolder) -> RunnableConfig:
+    return {"configurable": {"thread_id": run.record()["thread"]}}
+
+
+async def _history(run: RunFolder, flow: Flow) -> list[Step]:
+    async with _checkpoints(run) as saver:
+        return await read_history(flow, saver, _thread(run))
 
 
 def _kept_inputs(journal: Journal, inputs: Inputs | None) -> dict[str, Any]:
@@ -146,27 +206,6 @@ def _kept_inputs(journal: Journal, inputs: Inputs | None) -> dict[str, Any]:
         journal.set_meta("inputs", journal.put(inputs))
     kept: dict[str, Any] = journal.get(journal.meta("inputs"))
     return kept
-
-
-def _first_record(flow: Flow, inputs: Inputs, options: RunOptions, tools: Tools) -> dict[str, Any]:
-    return {
-        "flow": {"name": flow.name, "digest": flow.digest, "files": list(flow.files)},
-        "inputs": without_texts(inputs),
-        "params": flow.params,
-        "model": {role: {"name": one.model.name, **asdict(one.decoding)} for role, one in tools.models.items()},
-        "options": options.to_json(),
-        "sandbox": tools.sandbox.name,
-        "versions": {
-            "flowrun": version("flowrun"),
-            "langgraph": version("langgraph"),
-            "python": sys.version.split()[0],
-        },
-        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "parent": None,
-        "status": "new",
-        "outcome": None,
-        "usage": None,
-    }
 
 
 def _write_end(run: RunFolder, effects: Effects, result: RunResult) -> None:
@@ -180,5 +219,5 @@ def _write_end(run: RunFolder, effects: Effects, result: RunResult) -> None:
         "sandbox_runs": effects.journal.totals("sandbox").count,
     }
     outcome = {"ok": result.ok, "reason": result.reason, "summary": dict(result.summary)}
-    run.update(status=result.status, outcome=outcome, usage=usage)
+    run.update(status=result.status, outcome=outcome, usage=usage, head=repository_head(run))
     effects.events.emit("run ended", status=result.status, ok=result.ok, why=result.reason, **usage)

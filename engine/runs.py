@@ -51,6 +51,10 @@ class RunFolder:
             )
         return record
 
+    def write_flow(self, flow: Flow) -> None:
+        """Keep the resolved flow."""
+        _write_whole(self.path / "flow.yaml", flow_text(flow))
+
     def update(self, **changes: Any) -> None:
         """Change fields of run.json, in one step."""
         _write_whole(self.path / "run.json", _to_json({**self.record(), **changes}))
@@ -75,13 +79,12 @@ class RunFolder:
 def create_run(root: Path, flow: Flow, record: Mapping[str, Any]) -> RunFolder:
     """Make a run's folder, whole or not at all. Raises InputError when `root` cannot be written."""
     name = f"{flow.name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
-    text = yaml.safe_dump(dict(flow.document), sort_keys=False, allow_unicode=True, width=120)
     half: Path | None = None
     try:
         root.mkdir(parents=True, exist_ok=True)
         half = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=root))
         half.chmod(0o755)
-        (half / "flow.yaml").write_text(text, encoding="utf-8")
+        (half / "flow.yaml").write_text(flow_text(flow), encoding="utf-8")
         (half / "run.json").write_text(_to_json({"format": FORMAT, "id": name, **record}), encoding="utf-8")
         half.rename(root / name)
     except OSError as error:
@@ -115,6 +118,11 @@ def list_runs(root: Path) -> list[RunFolder]:
         return []
     found = [RunFolder(path.parent) for path in root.glob("*/run.json") if not path.parent.name.startswith(".")]
     return sorted(found, key=lambda run: (run.path.joinpath("flow.yaml").stat().st_mtime_ns, run.id))
+
+
+def flow_text(flow: Flow) -> str:
+    """A resolved flow as YAML."""
+    return yaml.safe_dump(dict(flow.document), sort_keys=False, allow_unicode=True, width=120)
 
 
 def _to_json(data: Mapping[str, Any]) -> str:

@@ -13,10 +13,11 @@ import click
 from engine.errors import InputError
 
 if TYPE_CHECKING:
+    from engine.history import Plan
     from engine.runner import Handle, RunResult, Watch
     from engine.runs import RunFolder
 
-Start = Callable[["Watch"], Coroutine[Any, Any, "RunResult"]]
+Start = Callable[["Watch"], Coroutine[Any, Any, "RunResult | None"]]
 
 runs_option = click.option(
     "--runs",
@@ -85,11 +86,25 @@ def run(
 
 @click.command()
 @click.argument("name", metavar="RUN")
+@click.option("--flow", metavar="FILE", help="Go on with this flow instead of the run's own.")
+@click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change a value of the flow (params.x=3).")
+@click.option("--rerun", metavar="NODE", help="Do this node anew, and what follows, with new answers.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be reused and run.")
+@click.option(
+    "--changed-inputs", type=click.Choice(["keep", "use"]), help="What to do about an input file that changed."
+)
+@click.option("--discard-changes", is_flag=True, help="Throw away what was changed by hand in the repository.")
 @with_model_options
 @runs_option
 @quiet_option
 def resume(
     name: str,
+    flow: str | None,
+    sets: Sequence[str],
+    rerun: str | None,
+    dry_run: bool,
+    changed_inputs: Literal["keep", "use"] | None,
+    discard_changes: bool,
     model: str | None,
     base_url: str | None,
     record: Path | None,
@@ -97,20 +112,27 @@ def resume(
     root: Path,
     quiet: bool,
 ) -> int:
-    """Go on with RUN (an id, its beginning, or "last") where it was stopped."""
-    from dataclasses import replace
+    """Go on with RUN (an id, its beginning, or "last") where it was stopped.
 
+    After an edit (--flow, --set) only what depends on the edit is done again.
+    """
     from engine.flow import load_flow
     from engine.opening import RunOptions
-    from engine.runner import resume_run
+    from engine.runner import ResumeChoices, resume_run
     from engine.runs import find_run
 
     found = find_run(root, name)
-    options = RunOptions.from_json(found.record()["options"])
-    chosen = {"model": model, "base_url": base_url, "record": record, "replay_drift": replay_drift}
-    options = replace(options, **{key: value for key, value in chosen.items() if value is not None})
-    loaded = load_flow(str(found.path / "flow.yaml"))
-    return _run_to_end(lambda watch: resume_run(found, loaded, options, watch), quiet)
+    before = RunOptions.from_json(found.record()["options"])
+    options = RunOptions(
+        model or before.model,
+        base_url or before.base_url,
+        record or before.record,
+        replay_drift or before.replay_drift,
+        before.seed,
+    )
+    loaded = load_flow(flow or str(found.path / "flow.yaml"), sets=sets)
+    choices = ResumeChoices(rerun, changed_inputs or "refuse", discard_changes)
+    return _run_to_end(lambda watch: resume_run(found, loaded, options, choices, watch), quiet, dry_run)
 
 
 COMMANDS = (run, resume)
@@ -126,18 +148,23 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _run_to_end(start: Start, quiet: bool) -> int:
+def _run_to_end(start: Start, quiet: bool, dry_run: bool = False) -> int:
     from engine.cli.progress import Progress
     from engine.cli.summary import print_summary
     from engine.runner import Watch
 
-    progress = Progress()
-    listeners = () if quiet else (progress.show,)
+    def planned(plan: Plan) -> bool:
+        if dry_run or not quiet:
+            click.echo("\n".join(plan.lines()))
+        return not dry_run
 
-    async def work() -> RunResult:
-        return await start(Watch(listeners, _on_start(quiet)))
+    async def work() -> RunResult | None:
+        listeners = () if quiet else (Progress().show,)
+        return await start(Watch(listeners, _on_start(quiet), planned))
 
     result = asyncio.run(work())
+    if result is None:
+        return 0
     print_summary(result.run)
     if result.status == "stopped":
         return 130

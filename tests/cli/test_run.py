@@ -104,7 +104,7 @@ def test_runs_are_listed_and_shown(finished: tuple[Path, str]) -> None:
 def test_a_finished_run_is_not_resumed(finished: tuple[Path, str]) -> None:
     done = flowrun("resume", "last", "--runs", finished[0].parent)
     assert done.returncode == 2
-    assert "is finished" in done.stderr
+    assert "the run came to its end" in done.stderr
 
 
 def test_a_stopped_run_goes_on_and_asks_nothing_twice(finished: tuple[Path, str], tmp_path: Path) -> None:
