@@ -55,7 +55,10 @@ class Builder:
         )
         settings = Settings(params, Names({"params": names.roots["params"]}), self.faults, self.used)
         builder = NodeBuilder(self.layers, names, settings, self.faults, self.used)
-        nodes = {name: builder.node(name, given) for name, given in self._section("nodes").items()}
+        nodes = {
+            name: builder.node(name, given, self._flow_name(name, given))
+            for name, given in self._section("nodes").items()
+        }
         models = self._section("models")
         return Flow(
             name=str(self.document.get("name", "")),
@@ -117,6 +120,11 @@ class Builder:
             what = "a list" if needed == "array" else "an object"
             said = f"{context((*path, 'reduce'))}'{key.reduce}' is for {what}, but the schema says {shown(kind)}"
             self.faults.add((*path, "reduce"), said)
+
+    def _flow_name(self, node: str, given: Mapping[str, Any]) -> str | None:
+        if "flow" not in given:
+            return None
+        return str(self.subflows[node]["name"] if node in self.subflows else given["flow"])
 
     def _resolved(self, state: Mapping[str, StateKey]) -> dict[str, Any]:
         """The document with schemas and subflows written out, so that it needs no other file."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -53,7 +53,10 @@ RANK = Wanted(("int", "double", "list"), "a number or a list of numbers")
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled expression. `kind` is the type of its value, as CEL writes it in small letters."""
+    """A compiled expression. `kind` is the type of its value, as CEL writes it in small letters.
+
+    The offsets of `references` count from the beginning of the string in the flow file.
+    """
 
     text: str
     kind: str
@@ -170,9 +173,11 @@ def worded(kind: str) -> str:
 
 def _compile_piece(piece: Piece, names: Names, place: Place | None, wanted: Wanted | None = None) -> Compiled:
     try:
-        return _compile(piece.text, names, place, wanted)
+        compiled = _compile(piece.text, names, place, wanted)
     except ExpressionFault as fault:
         raise fault.moved(piece.start) from None
+    moved = tuple(replace(one, offset=one.offset + piece.start) for one in compiled.references)
+    return replace(compiled, references=moved)
 
 
 def _compile_inside(piece: Piece, names: Names, place: Place | None) -> str | Compiled:

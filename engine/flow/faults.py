@@ -44,10 +44,12 @@ class Faults:
         line, column = (spot.key_line, spot.key_column) if key else (spot.line, spot.column)
         self.found.append(Fault(source, line, column, message, hint))
 
-    def add_expression(self, path: Keys, text: str, fault: ExpressionFault) -> None:
+    def add_expression(self, path: Keys, fault: ExpressionFault) -> None:
         """A fault of an expression: its place inside the string at a path."""
         source, spot = self.layers.origin(path)
-        line, column = _inside(source, spot, text, fault.offset)
+        found = source.find(path)
+        text = found[0] if found else None
+        line, column = _inside(source, spot, text, fault.offset) if isinstance(text, str) else (spot.line, spot.column)
         self.found.append(Fault(source, line, column, context(path) + fault.message, fault.hint))
 
     def __bool__(self) -> bool:

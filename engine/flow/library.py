@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.errors import InputError
-from engine.flow.suggestion import suggestion
+from engine.flow.suggestion import closest, suggestion
 from engine.resources import data_folder
 
 SUFFIXES = (".yaml", ".yml")
@@ -19,8 +19,7 @@ def find_flow(path_or_name: str, folder: Path | None = None) -> Path:
     if path.is_dir():
         raise InputError(f"{path_or_name} is a folder, not a flow file")
     if not path.exists():
-        near = [one.name for one in path.parent.glob("*") if one.suffix in SUFFIXES] if path.parent.is_dir() else []
-        raise InputError(f"no flow file '{path_or_name}'{suggestion(path.name, near)}")
+        raise InputError(f"no flow file '{path_or_name}'{_near(path)}")
     return path
 
 
@@ -32,6 +31,15 @@ def is_name(path_or_name: str) -> bool:
 def shipped_flows() -> list[str]:
     """Names of the flows that come with flowrun."""
     return sorted(one.stem for one in (data_folder() / "flows").glob("*.yaml"))
+
+
+def _near(path: Path) -> str:
+    """The end of a message that offers a flow file beside one that is missing."""
+    if not path.parent.is_dir():
+        return f": there is no folder '{path.parent}'"
+    beside = {one.stem: one.name for one in path.parent.iterdir() if one.suffix in SUFFIXES}
+    close = closest(path.stem, beside)
+    return f". Did you mean '{beside[close]}'?" if close else ""
 
 
 def _shipped(name: str) -> Path:

@@ -74,7 +74,7 @@ class Node:
     """One step of a flow.
 
     call  an import path `package.module:function`, or "placeholder"; empty for a subflow
-    flow  a subflow: its path or name as written, or its own name when it is written out in place
+    flow  the name of the flow that this node stands for; None for a call
     """
 
     name: str

@@ -42,10 +42,9 @@ class NodeBuilder:
     faults: Faults
     used: list[tuple[Keys, Reference]]
 
-    def node(self, name: str, given: Mapping[str, Any]) -> Node:
-        """One node."""
+    def node(self, name: str, given: Mapping[str, Any], flow: str | None) -> Node:
+        """One node; `flow` is the name of the flow that it stands for, if it does."""
         path: Keys = ("nodes", name)
-        flow = given.get("flow")
         call = given.get("call", "")
         return Node(
             name=name,
@@ -60,7 +59,7 @@ class NodeBuilder:
             max_visits=self._settled(path, given, "max_visits", int),
             on_exhausted=given.get("on_exhausted", "fail"),
             approve=given.get("approve", False),
-            flow=flow.get("name") if isinstance(flow, Mapping) else flow,
+            flow=flow,
         )
 
     def _edges(self, path: Keys, given: str | list[Mapping[str, Any]]) -> tuple[Edge, ...]:
@@ -116,7 +115,7 @@ class NodeBuilder:
         try:
             found = compile_value(text, names, source.place(spot.line, spot.column), wanted)
         except ExpressionFault as fault:
-            self.faults.add_expression(path, text, fault)
+            self.faults.add_expression(path, fault)
             return None
         self.used += [(path, one) for one in found.references]
         if not wanted.allows(found.kind):

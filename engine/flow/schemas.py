@@ -80,7 +80,7 @@ class _Bundle:
         if not isinstance(value, Mapping):
             return value
         names = at[-1:] and at[-1] in _NAMED and at[-2:-1] not in [(one,) for one in _NAMED]
-        result = {}
+        result: dict[str, Any] = {}
         for key, one in value.items():
             if key == "$ref" and isinstance(one, str):
                 result[key] = self._reference(one, folder((*at, key)), home)
@@ -89,7 +89,7 @@ class _Bundle:
             elif one is None and key != "const":
                 continue  # a null says nothing in a schema, and in a flow file it would remove the key
             elif key == "const" and not names and (one is None or isinstance(one, Mapping)):
-                result["enum"] = [one]
+                result["enum"] = [one]  # the same, with no null where a flow file would drop it
             elif key in _DATA and not names:
                 result[key] = one
             else:

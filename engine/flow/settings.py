@@ -44,7 +44,7 @@ class Settings:
             self.used += [(path, one) for one in expression.references]
             settled = expression.evaluate({"params": self.params})
         except ExpressionFault as fault:
-            self.faults.add_expression(path, value, fault)
+            self.faults.add_expression(path, fault)
             return None
         except FlowrunError as error:
             self.faults.add(path, f"{context(path)}{error}")

@@ -22,7 +22,6 @@ _WORDS = {
     "boolean": "true or false",
     "integer": "a whole number",
     "number": "a number",
-    "null": "null",
 }
 _ONE = {"nodes": "node", "inputs": "input", "state": "state key", "models": "model of role"}
 
@@ -63,7 +62,9 @@ def value_flaws(path: Keys, value: Any) -> Iterator[str]:
     part = _schema_at(path)
     for error in Draft202012Validator({**part, "$defs": flow_schema()["$defs"]}).iter_errors(value):
         expected = (
-            _expected(part) if "type" in part or "$comment" in part else _either([str(one) for one in part["enum"]])
+            _expected(part)
+            if "type" in part or "$comment" in part
+            else _either([str(one) for one in part["enum"] if one is not None])
         )
         yield f"{context(path)}expected {expected}, not {shown(error.instance)}"
 
@@ -130,7 +131,7 @@ def _explain(error: ValidationError) -> Iterator[Flaw]:
     elif rule == "const":
         yield Flaw(path, f"{context(path)}this flowrun reads version {wanted}, not {shown(value)}")
     elif rule == "enum":
-        choices = [str(one) for one in wanted]
+        choices = [str(one) for one in wanted if one is not None]
         hint = Hint(value, choices) if isinstance(value, str) else None
         yield Flaw(path, f"{context(path)}expected {_either(choices)}, not {shown(value)}", hint=hint)
     elif rule in ("minProperties", "minItems", "minLength"):
@@ -143,7 +144,7 @@ def _expected(schema: Mapping[str, Any]) -> str:
     if "$comment" in schema:
         return str(schema["$comment"])
     kinds = schema["type"]
-    return _either([_WORDS[one] for one in ([kinds] if isinstance(kinds, str) else kinds)])
+    return _either([_WORDS[one] for one in ([kinds] if isinstance(kinds, str) else kinds) if one != "null"])
 
 
 def _either(choices: list[str]) -> str:

@@ -25,14 +25,19 @@ class Hint:
 
 def suggestion(wrong: str, known: Iterable[str]) -> str:
     """The end of a message that offers the closest of the known names; nothing when none is close."""
+    close = closest(wrong, known)
+    return f". Did you mean '{close}'?" if close else ""
+
+
+def closest(wrong: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like a wrong one, if any is like it."""
     from difflib import get_close_matches
 
     names = sorted(set(known))
     lower = {name.lower(): name for name in names}
     if wrong.lower() in lower:
-        return f". Did you mean '{lower[wrong.lower()]}'?"
+        return lower[wrong.lower()]
     for length in (1, 2, 3) if len(names) > _MOST else ():
         names = [name for name in names if name.startswith(wrong[:length])] or names
-    names = names[:_MOST]
-    close = get_close_matches(wrong[:100], names, n=1, cutoff=0.6)
-    return f". Did you mean '{close[0]}'?" if close else ""
+    close = get_close_matches(wrong[:100], names[:_MOST], n=1, cutoff=0.6)
+    return close[0] if close else None

@@ -10,9 +10,8 @@ from engine.flow.checks.graph import ways
 from engine.flow.expressions import Compiled
 from engine.flow.faults import Faults
 from engine.flow.model import Flow, Node
-from engine.flow.scanner import Reference
+from engine.flow.scanner import ExpressionFault, Reference
 from engine.flow.source import Keys
-from engine.flow.structure import context
 from engine.node import Declaration
 
 
@@ -53,7 +52,8 @@ def check_reads(
         node, key = str(path[1]), reference.path[1]
         known = before[node] | writes[node] if path[2] == "next" else before[node]
         if key in flow.state and key not in known:
-            faults.add(path, f"{context(path)}'state.{key}' is read, which nothing before it writes")
+            fault = ExpressionFault(f"'state.{key}' is read, which nothing before it writes", reference.offset)
+            faults.add_expression(path, fault)
 
 
 def written_before(flow: Flow, writes: Mapping[str, Written]) -> dict[str, Written]:
