@@ -242,7 +242,7 @@ class _Builder:
         if event.style or event.tag:
             return event.value
         try:
-            return _plain(event.value)
+            return plain_value(event.value)
         except ValueError as error:
             self._fault(str(error), event.start_mark)
             return event.value
@@ -259,7 +259,7 @@ class _Builder:
         raise _FatalFault
 
 
-def _plain(text: str) -> Any:
+def plain_value(text: str) -> Any:
     """What an unquoted scalar means: null, a boolean, a number, or text. Raises ValueError for what JSON lacks."""
     for tag, pattern in Resolver.yaml_implicit_resolvers.get(text[:1], ()):
         if not pattern.match(text):

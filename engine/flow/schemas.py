@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import Diagnostic
+from engine.flow.reader import MAX_INTEGER
 from engine.flow.shapes import pointed
 from engine.flow.source import Keys, Source, display
 
@@ -150,14 +151,25 @@ def _load(path: Path) -> Any:
     except OSError as error:
         raise SchemaFault(f"cannot read the schema file '{name}': {error.strerror or error}") from None
     try:
-        return json.loads(text)
+        value = json.loads(text, parse_int=_integer, parse_constant=_refuse)
+        json.dumps(value, ensure_ascii=False).encode()
+        return value
     except json.JSONDecodeError as error:
         place = Source(name, path, text, {}).diagnostic(f"not JSON: {error.msg}", error.lineno - 1, error.colno - 1)
         raise SchemaFault(f"the schema file '{name}' is not JSON", place) from None
-    except (RecursionError, ValueError):
-        raise SchemaFault(
-            f"the schema file '{name}' is nested too deeply or holds numbers that are too large"
-        ) from None
+    except RecursionError:
+        raise SchemaFault(f"the schema file '{name}' is nested too deeply") from None
+    except ValueError as error:
+        raise SchemaFault(f"the schema file '{name}' holds what JSON does not have: {error}") from None
+
+
+def _integer(text: str) -> int | float:
+    number = int(text)
+    return number if -MAX_INTEGER <= number < MAX_INTEGER else float(number)
+
+
+def _refuse(text: str) -> Any:
+    raise ValueError(text)
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:
