@@ -20,7 +20,7 @@ def open_model(
     replay_drift: Literal["refuse", "warn"] = "refuse",
     on_event: OnEvent = no_event,
 ) -> Model:
-    """Open a model; `record` keeps what it says, `on_event` hears of retries and workarounds.
+    """Open a model; `record` keeps what it says, `on_event` hears of retries, workarounds and drift.
 
     Raises InputError if there is no key, no recording, no folder, or the address is none.
     """
@@ -35,7 +35,9 @@ def open_model(
 def _open(spec: ModelSpec, replay_drift: Literal["refuse", "warn"], on_event: OnEvent) -> Model:
     kind, colon, rest = spec.name.partition(":")
     if colon and kind in ("replay", "mailbox", "script") and not rest:
-        raise InputError(f"--model {spec.name}: something must follow the colon: a path, or for script MODULE:FUNCTION")
+        raise InputError(
+            f"--model '{spec.name}': something must follow the colon: a path, or for script MODULE:FUNCTION"
+        )
     if colon and kind == "script":
         from engine.models.scripted import load_script
 
@@ -43,7 +45,7 @@ def _open(spec: ModelSpec, replay_drift: Literal["refuse", "warn"], on_event: On
     if colon and kind == "replay":
         from engine.models.replay import ReplayModel
 
-        return ReplayModel(Path(rest), drift=replay_drift)
+        return ReplayModel(Path(rest), drift=replay_drift, on_event=on_event)
     if colon and kind == "mailbox":
         from engine.models.mailbox import MailboxModel
 

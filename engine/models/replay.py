@@ -11,6 +11,7 @@ from typing import Literal
 
 from engine.errors import ReplayMiss
 from engine.models.base import Answer, Request, digest
+from engine.models.events import OnEvent, no_event
 from engine.models.recording import Entry, read_recording
 
 Drift = Literal["refuse", "warn"]
@@ -22,16 +23,18 @@ class ReplayModel:
     """Serves recorded answers; its name is the recorded model's, so that a replayed run keeps the journal's keys.
 
     Everything in a request must match, but the model's name: a recording of several models is replayed by one.
-    `drift="warn"` also takes the nearest answer of the same place; `drifted` lists those places in order.
+    `drift="warn"` also takes the nearest answer of the same place; `drifted` lists those places in order, and each is
+    an event "replay drift".
     Raises InputError if the recording is missing or broken.
     """
 
-    def __init__(self, path: Path, *, drift: Drift = "refuse") -> None:
+    def __init__(self, path: Path, *, drift: Drift = "refuse", on_event: OnEvent = no_event) -> None:
         recording = read_recording(path)
         self.name = recording.model
         self.drifted: list[str] = []
         self._path = path
         self._drift = drift
+        self._on_event = on_event
         self._places: dict[str, list[Entry]] = {}
         self._exact: dict[str, Entry] = {}
         own_first = sorted(recording.entries, key=lambda one: one.request.model != recording.model)
@@ -48,6 +51,7 @@ class ReplayModel:
         same_place = self._places.get(request.place, [])
         if same_place and self._drift == "warn":
             self.drifted.append(request.place)
+            self._on_event("replay drift", {"place": request.place})
             return _nearest(request, same_place).answer
         raise ReplayMiss(self._explain(request, same_place))
 

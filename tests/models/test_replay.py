@@ -97,12 +97,14 @@ def test_long_differences_are_cut(recording: Path) -> None:
 
 
 def test_drift_takes_the_nearest_of_the_same_place_and_lists_it(recording: Path) -> None:
-    model = ReplayModel(recording, drift="warn")
+    events: list[object] = []
+    model = ReplayModel(recording, drift="warn", on_event=lambda kind, data: events.append((kind, data["place"])))
     assert text(model, ARCHITECT) == "sketch"
     assert model.drifted == []
     assert text(model, replace(CTO, messages=(Message("user", "Choose well."),))) == "bad"
     assert text(model, replace(AGAIN, messages=(Message("user", "Choose well."), *AGAIN.messages[1:]))) == "winner"
     assert model.drifted == ["cto#1", "cto#1"]
+    assert events == [("replay drift", "cto#1")] * 2
 
 
 def test_one_replay_stands_for_several_models(recording: Path) -> None:

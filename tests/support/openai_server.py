@@ -144,13 +144,13 @@ def status(
     code: int, message: str = "it broke", *, error: Any = None, headers: Mapping[str, str] | None = None
 ) -> Fault:
     """An error status with an error body."""
-    return lambda exchange: exchange.json(code, error_body(message, error), headers)
+    return _named(f"status {code}", lambda exchange: exchange.json(code, error_body(message, error), headers))
 
 
 def page(code: int = 200) -> Fault:
     """An HTML page of a gateway."""
     html = b"<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body><center>nginx</center></body></html>"
-    return lambda exchange: exchange.raw(code, html, "text/html")
+    return _named(f"page {code}", lambda exchange: exchange.raw(code, html, "text/html"))
 
 
 def broken_json(exchange: Exchange) -> None:
@@ -200,7 +200,13 @@ def error_midway(exchange: Exchange) -> None:
 
 def says(text: str | None, finish: str | None = "stop", refusal: str | None = None) -> Fault:
     """Another answer than the usual one: empty, cut off, filtered, a refusal."""
-    return lambda exchange: exchange.answer(text, finish, refusal)
+    return _named(f"says {text!r}", lambda exchange: exchange.answer(text, finish, refusal))
+
+
+def _named(name: str, fault: Fault) -> Fault:
+    """For the names of tests."""
+    fault.__name__ = name  # type: ignore[attr-defined]
+    return fault
 
 
 def _reset(exchange: Exchange) -> None:
@@ -247,12 +253,12 @@ class OpenAIServer:
     headers: Mapping[str, str] = field(default_factory=dict)
     requests: list[Body] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    at_once: int = 0
     most_at_once: int = 0
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> OpenAIServer:
         self._lock = threading.Lock()
-        self._at_once = 0
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -273,8 +279,8 @@ class OpenAIServer:
         with self._lock:
             number = len(self.requests)
             self.requests.append(exchange.body)
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             fault = self._fault(number) or self._refusal(exchange.body)
             if fault is not None:
@@ -284,7 +290,7 @@ class OpenAIServer:
                 exchange.answer(exchange.text)
         finally:
             with self._lock:
-                self._at_once -= 1
+                self.at_once -= 1
 
     def _fault(self, number: int) -> Fault | None:
         if callable(self.faults):
