@@ -8,7 +8,9 @@ import sys
 import pytest
 
 from engine.errors import InputError
+from engine.models import open_model
 from engine.models.endpoint import OPENAI, find_endpoint
+from engine.models.openai import OpenAIModel
 from engine.models.spec import ModelSpec
 
 KEY = "sk-proj-abcdefghijklmnop"
@@ -42,6 +44,11 @@ def test_what_is_no_address_is_refused_without_its_secrets(url: str) -> None:
     with pytest.raises(InputError, match="base URL") as caught:
         find_endpoint(ModelSpec("m", url), {"OPENAI_API_KEY": KEY})
     assert "secret" not in str(caught.value)
+
+
+def test_a_colon_in_a_name_is_part_of_it() -> None:
+    model = open_model(ModelSpec("llama3:8b", "http://localhost:1/v1"))
+    assert (type(model), model.name) == (OpenAIModel, "llama3:8b")
 
 
 def test_a_key_is_never_shown() -> None:
