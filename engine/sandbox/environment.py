@@ -131,7 +131,9 @@ async def _pip(wanted: Sequence[str], site: Path, *options: str) -> str | None:
     if code == 0:
         return None
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return next((line for line in reversed(lines) if line.startswith("ERROR: ")), (lines or ["pip failed"])[-1])
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    telling = [line for line in errors if not line.startswith("ResolutionImpossible")]
+    return (telling or errors or lines or ["pip failed"])[-1]
 
 
 async def _command(command: Sequence[str]) -> tuple[str, int]:

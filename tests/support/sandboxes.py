@@ -1,9 +1,10 @@
-"""Sandboxes for tests: one that was tried on this machine, or a skip that says why there is none."""
+"""Sandboxes for tests: one that was tried on this machine, or a skip that says what the machine lacks."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,19 @@ from engine.sandbox.base import Limits, Sandbox, SandboxResult
 LIMITS = Limits(memory=256 * 2**20, cpus=1.0, timeout=20.0)
 
 
+def environments(factory: pytest.TempPathFactory) -> Path:
+    """The cache of Python environments that all tests of a session share."""
+    return factory.getbasetemp() / "environments"
+
+
+@cache
 def opened(backend: str, cache: Path) -> Sandbox:
-    """An open sandbox; skips the test where this machine has no such backend."""
+    """An open sandbox; skips the test where the machine lacks what it needs, and fails where it does not hold."""
     try:
         return asyncio.run(open_sandbox(backend, limits=LIMITS, cache=cache))
     except InputError as error:
+        if "it needs" not in str(error):
+            raise
         pytest.skip(str(error))
 
 
