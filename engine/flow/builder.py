@@ -129,6 +129,7 @@ class Builder:
     def _resolved(self, state: Mapping[str, StateKey]) -> dict[str, Any]:
         """The document with schemas and subflows written out, so that it needs no other file."""
         document = dict(self.document)
+        document.setdefault("start", next(iter(document["nodes"])))
         if state:
             given = self._section("state")
             document["state"] = {name: {**given[name], "schema": dict(one.schema)} for name, one in state.items()}

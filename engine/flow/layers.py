@@ -40,6 +40,10 @@ class Layers:
                     return source, found[1]
         return self.sources[-1], self.sources[-1].root
 
+    def has(self, path: Keys) -> bool:
+        """Whether any source says something at a path."""
+        return any(source.find(path) for source in self.sources)
+
     def place(self, path: Keys) -> Place:
         """Where the key at a path stands."""
         source, spot = self.origin(path)

@@ -63,9 +63,9 @@ def _map(loaded: Loaded, document: Mapping[str, Any], path: Keys, depth: int) ->
         elif isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value):
             yield head
             for number, one in enumerate(value):
-                yield _noted(f"{indent}  - {_flow(one)}", loaded.layers, (*here, number))
+                yield _noted(f"{indent}  - {one_line(one)}", loaded.layers, (*here, number))
         else:
-            yield _noted(f"{head} {_flow(value)}", loaded.layers, here)
+            yield _noted(f"{head} {one_line(value)}", loaded.layers, here)
 
 
 def _noted(line: str, layers: Layers, path: Keys) -> str:
@@ -73,11 +73,13 @@ def _noted(line: str, layers: Layers, path: Keys) -> str:
 
 
 def _origin(layers: Layers, path: Keys) -> str:
+    if not layers.has(path):
+        return "default"
     source, spot = layers.origin(path)
-    return f"{source.name}:{spot.line + 1}" if source.path else f"{source.name} {_one_line(source.text)}"
+    return f"{source.name}:{spot.line + 1}" if source.path else f"{source.name} {_printable(source.text)}"
 
 
-def _one_line(text: str) -> str:
+def _printable(text: str) -> str:
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
@@ -90,12 +92,12 @@ def _is_schema(path: Keys) -> bool:
     return len(path) == 3 and path[0] == "state" and path[2] == "schema"
 
 
-def _flow(value: Any) -> str:
+def one_line(value: Any) -> str:
     """A value in one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_scalar(key)}: {_flow(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_scalar(key)}: {one_line(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(_flow(one) for one in value) + "]"
+        return "[" + ", ".join(one_line(one) for one in value) + "]"
     return _scalar(value)
 
 
