@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from engine.errors import BudgetExceeded
-from engine.journal import Journal
-
-_WALL = "wall seconds"
+from engine.journal import WALL, Journal
 
 
 class Budget:
@@ -28,32 +26,32 @@ class Budget:
         spent = journal.totals("model")
         self._spent: dict[str, float] = {"tokens": spent.tokens, "calls": spent.count, "cost": spent.cost}
         self._reserved: dict[str, float] = {"tokens": 0, "calls": 0}
-        self._earlier = float(journal.meta(_WALL, "0"))
+        self._earlier = float(journal.meta(WALL, "0"))
         self._started = time.monotonic()
 
     @contextmanager
-    def call(self, most_tokens: int) -> Iterator[dict[str, float]]:
-        """Around one model call that may take up to `most_tokens`; fill the dict with the tokens and cost it took.
-
-        Raises BudgetExceeded when the call could go beyond a limit.
-        """
+    def call(self, most_tokens: int) -> Iterator[None]:
+        """Around a model call that may take up to `most_tokens`; raises BudgetExceeded when that could be too much."""
         asked: dict[str, float] = {"tokens": most_tokens, "calls": 1}
         self._check(asked)
         for name, amount in asked.items():
             self._reserved[name] += amount
-        used: dict[str, float] = {}
         try:
-            yield used
+            yield
         finally:
             for name, amount in asked.items():
                 self._reserved[name] -= amount
-            for name, amount in used.items():
-                self._spent[name] += amount
-            self.save()
+
+    def settle(self, tokens: int, cost: float) -> None:
+        """Count one call. A reused answer counts like a new one, so that paired runs end at the same point."""
+        self._spent["tokens"] += tokens
+        self._spent["cost"] += cost
+        self._spent["calls"] += 1
+        self.save()
 
     def save(self) -> None:
         """Keep the time the run has been running, for a resume."""
-        self._journal.set_meta(_WALL, f"{self.wall:.3f}")
+        self._journal.set_meta(WALL, f"{self.wall:.3f}")
 
     @property
     def wall(self) -> float:

@@ -43,7 +43,7 @@ class Effects:
     reruns: Mapping[str, int] = field(default_factory=dict)
     requirements: tuple[str, ...] = ()
     stopping: bool = False
-    calls: dict[str, int] = field(default_factory=lambda: {"made": 0, "reused": 0})
+    reused: int = 0
 
     def role(self, name: str) -> RoleModel:
         """The model of a role, or the default one."""
@@ -54,18 +54,18 @@ class Effects:
 
         async def perform() -> dict[str, Any]:
             self._go_on()
-            with self.budget.call(_most_tokens(request)) as used:
-                answer = await model.answer(request)
-                used.update(tokens=answer.input_tokens + answer.output_tokens, calls=1, cost=answer.cost or 0.0)
-            return asdict(answer)
+            with self.budget.call(_most_tokens(request)):
+                return asdict(await model.answer(request))
 
-        result, reused = await self.journal.effect("model", request.place, request.to_json(), perform)
-        answer = Answer(**result)
-        self.calls["reused" if reused else "made"] += 1
+        effect = await self.journal.effect("model", request.place, request.to_json(), perform)
+        answer = Answer(**effect.result)
+        if not effect.counted:
+            self.budget.settle(answer.input_tokens + answer.output_tokens, answer.cost or 0.0)
+        self.reused += effect.reused
         self.events.emit(
             "answer",
             place=request.place,
-            reused=reused,
+            reused=effect.reused,
             model=answer.model,
             finish_reason=answer.finish_reason,
             input_tokens=answer.input_tokens,
@@ -90,12 +90,12 @@ class Effects:
             self._go_on()
             return _pack(await self.sandbox.run(command, files, limits=limits, collect=collect))
 
-        packed, reused = await self.journal.effect("sandbox", place, request, perform)
-        result = _unpack(packed)
+        effect = await self.journal.effect("sandbox", place, request, perform)
+        result = _unpack(effect.result)
         self.events.emit(
             "sandbox",
             place=place,
-            reused=reused,
+            reused=effect.reused,
             ended=result.ended,
             exit_code=result.exit_code,
             seconds=result.duration,

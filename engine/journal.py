@@ -26,6 +26,7 @@ from engine.models.base import digest
 from engine.places import read_place
 
 FORMAT = 1
+WALL = "wall seconds"  # a fork begins with none
 _LONG = 512  # strings from this length on are blobs of their own, so that a repeated prompt is kept once
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -36,6 +37,19 @@ CREATE TABLE IF NOT EXISTS effects (
     used INTEGER NOT NULL DEFAULT 1 -- 0: brought along by a fork, not part of this run so far
 ) WITHOUT ROWID;
 """
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A looked-up or newly made effect.
+
+    reused   it was there already
+    counted  it counts among this run's effects already; False the first time that this run uses it
+    """
+
+    result: dict[str, Any]
+    reused: bool
+    counted: bool
 
 
 @dataclass(frozen=True)
@@ -74,8 +88,8 @@ class Journal:
 
     async def effect(
         self, kind: str, place: str, request: Mapping[str, Any], perform: Callable[[], Awaitable[dict[str, Any]]]
-    ) -> tuple[dict[str, Any], bool]:
-        """The result of an effect, and whether it was there already; `perform` is awaited only when it was not.
+    ) -> Effect:
+        """One effect; `perform` is awaited only when it is not there yet.
 
         An equal effect that is being made at this moment is waited for, not made twice. A `perform` that raises leaves
         no trace.
@@ -83,10 +97,10 @@ class Journal:
         key = effect_key(kind, place, request)
         known = self.lookup(key)
         if known is not None:
-            return known, True
+            return known
         flying = self._flying.get(key)
         if flying is not None:
-            return await asyncio.shield(flying), True
+            return Effect(await asyncio.shield(flying), reused=True, counted=True)
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._flying[key] = future
         try:
@@ -99,17 +113,17 @@ class Journal:
         finally:
             del self._flying[key]
         future.set_result(result)
-        return result, False
+        return Effect(result, reused=False, counted=False)
 
-    def lookup(self, key: str) -> dict[str, Any] | None:
-        """The recorded result under a key, or None."""
+    def lookup(self, key: str) -> Effect | None:
+        """The recorded effect under a key, or None; from now on it counts among this run's."""
         with self._guarded():
             row = self._database.execute("SELECT result, used FROM effects WHERE key = ?", (key,)).fetchone()
             if row is None:
                 return None
             if not row[1]:
                 self._database.execute("UPDATE effects SET used = 1 WHERE key = ?", (key,))
-            return self._load(row[0])
+            return Effect(self._load(row[0]), reused=True, counted=bool(row[1]))
 
     def record(self, key: str, kind: str, place: str, request: Mapping[str, Any], result: Mapping[str, Any]) -> None:
         """Write one effect down, whole or not at all."""
@@ -147,13 +161,14 @@ class Journal:
             ).fetchone()
         return Totals(*row)
 
-    def keep_for_fork(self, path: Path, steps: Iterable[tuple[str, int]]) -> None:
+    def copy_for_fork(self, path: Path, steps: Iterable[tuple[str, int]]) -> None:
         """Copy this journal for a fork that goes on after `steps` (node, visit); the rest is there to be reused."""
         kept = set(steps)
         with self._guarded():
             self._database.execute("VACUUM INTO ?", (str(path),))
             with closing(sqlite3.connect(path)) as copy, copy:
                 copy.execute("UPDATE effects SET used = 0")
+                copy.execute("DELETE FROM meta WHERE name = ?", (WALL,))
                 for (text,) in copy.execute("SELECT DISTINCT place FROM effects").fetchall():
                     place = read_place(text)
                     if (place.node, place.visit) in kept:

@@ -16,6 +16,7 @@ from engine.errors import FlowrunError, InputError, Stopped
 from engine.events import EventLog, Listener
 from engine.flow import load_flow
 from engine.flow.model import Flow
+from engine.fork import create_fork, fork_point
 from engine.graph import GraphState, compile_graph
 from engine.history import Plan, Step, plan_resume, read_history
 from engine.inputs import Inputs, changed_inputs
@@ -117,6 +118,23 @@ async def resume_run(
             return await _execute(run, flow, inputs or None, options, tools, watch, plan)
 
 
+async def fork_run(
+    parent: RunFolder, at: str, flow: Flow, options: RunOptions, root: Path, watch: Watch = Watch()
+) -> RunResult | None:
+    """Begin a new run at a step of an old one, with this flow. None if `watch.on_plan` said not to."""
+    refuse_unsupported(flow)
+    old = load_flow(str(parent.path / "flow.yaml"))
+    point = fork_point(await _history(parent, old), at)
+    if point.next.node not in flow.nodes:
+        raise InputError(f"--at {at}: the flow has no such node; it has: {', '.join(flow.nodes)}")
+    if not watch.on_plan(point):
+        return None
+    async with open_tools(flow, options) as tools:
+        run = create_fork(parent, root, flow, point, first_record(flow, {}, options, tools))
+        with run.locked():
+            return await _execute(run, flow, None, options, tools, watch, point)
+
+
 def refuse_unsupported(flow: Flow) -> None:
     """Raise InputError for what the language has and this engine does not run yet."""
     for node in flow.nodes.values():
@@ -178,8 +196,8 @@ async def _drive(run: RunFolder, flow: Flow, steps: Steps, plan: Plan | None) ->
     async with _checkpoints(run) as saver:
         graph = compile_graph(flow, steps, saver)
         first: GraphState | None = {"values": {}, "visits": {}, "ended": ""} if plan is None else None
-        goes_back = plan is not None and plan.next.done
-        config: Any = {**(plan.next.config if plan and goes_back else _thread(run)), "recursion_limit": 1_000_000}
+        at = plan.next.config if plan is not None and plan.next.done else _thread(run)  # a step that is done: go back
+        config: Any = {**at, "recursion_limit": 1_000_000}
         await graph.ainvoke(first, config, durability="sync")
 
 
@@ -215,7 +233,7 @@ def _write_end(run: RunFolder, effects: Effects, result: RunResult) -> None:
         "tokens": int(spent["tokens"]),
         "cost": spent["cost"],
         "seconds": round(spent["wall"], 1),
-        "reused": effects.calls["reused"],
+        "reused": effects.reused,
         "sandbox_runs": effects.journal.totals("sandbox").count,
     }
     outcome = {"ok": result.ok, "reason": result.reason, "summary": dict(result.summary)}

@@ -12,7 +12,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,23 +76,30 @@ class RunFolder:
             yield
 
 
-def create_run(root: Path, flow: Flow, record: Mapping[str, Any]) -> RunFolder:
-    """Make a run's folder, whole or not at all. Raises InputError when `root` cannot be written."""
+def create_run(
+    root: Path, flow: Flow, record: Mapping[str, Any], fill: Callable[[Path], None] = lambda folder: None
+) -> RunFolder:
+    """Make a run's folder, whole or not at all; `fill` may put more into it first.
+
+    Raises InputError when `root` cannot be written.
+    """
     name = f"{flow.name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
     half: Path | None = None
     try:
         root.mkdir(parents=True, exist_ok=True)
         half = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=root))
         half.chmod(0o755)
+        fill(half)
         (half / "flow.yaml").write_text(flow_text(flow), encoding="utf-8")
         (half / "run.json").write_text(_to_json({"format": FORMAT, "id": name, **record}), encoding="utf-8")
         half.rename(root / name)
-    except OSError as error:
+    except BaseException as error:
         if half is not None:
             shutil.rmtree(half, ignore_errors=True)
-        raise InputError(
-            f"{root}: cannot make a run folder there: {error.strerror}; choose another with --runs DIR"
-        ) from error
+        if isinstance(error, OSError):
+            why = f"cannot make a run folder there: {error.strerror}; choose another with --runs DIR"
+            raise InputError(f"{root}: {why}") from error
+        raise
     return RunFolder(root / name)
 
 
@@ -118,6 +125,12 @@ def list_runs(root: Path) -> list[RunFolder]:
         return []
     found = [RunFolder(path.parent) for path in root.glob("*/run.json") if not path.parent.name.startswith(".")]
     return sorted(found, key=lambda run: (run.path.joinpath("flow.yaml").stat().st_mtime_ns, run.id))
+
+
+def remove_run(run: RunFolder) -> None:
+    """Remove a run's folder. Raises InputError while a process holds the run."""
+    with run.locked():
+        shutil.rmtree(run.path)
 
 
 def flow_text(flow: Flow) -> str:

@@ -36,9 +36,9 @@ def cli() -> None:
 
 
 def _add_commands() -> None:
-    from engine.cli import run, runs
+    from engine.cli import flow, run, runs
 
-    for command in (*run.COMMANDS, *runs.COMMANDS):
+    for command in (*run.COMMANDS, *runs.COMMANDS, *flow.COMMANDS):
         cli.add_command(command)
 
 

@@ -14,6 +14,7 @@ from engine.errors import InputError
 
 if TYPE_CHECKING:
     from engine.history import Plan
+    from engine.opening import RunOptions
     from engine.runner import Handle, RunResult, Watch
     from engine.runs import RunFolder
 
@@ -117,25 +118,74 @@ def resume(
     After an edit (--flow, --set) only what depends on the edit is done again.
     """
     from engine.flow import load_flow
-    from engine.opening import RunOptions
     from engine.runner import ResumeChoices, resume_run
     from engine.runs import find_run
 
     found = find_run(root, name)
-    before = RunOptions.from_json(found.record()["options"])
-    options = RunOptions(
+    options = _options_of(found, model, base_url, record, replay_drift)
+    loaded = load_flow(flow or str(found.path / "flow.yaml"), sets=sets)
+    choices = ResumeChoices(rerun, changed_inputs or "refuse", discard_changes)
+    return _run_to_end(lambda watch: resume_run(found, loaded, options, choices, watch), quiet, dry_run)
+
+
+@click.command()
+@click.argument("name", metavar="RUN")
+@click.option("--at", required=True, metavar="NODE[:ROUND]", help="The step to begin at; the first round by default.")
+@click.option("--flow", metavar="FILE", help="Run this flow from there on instead of the run's own.")
+@click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change a value of the flow (params.x=3).")
+@click.option("--dry-run", is_flag=True, help="Only say what would be shared and run.")
+@with_model_options
+@runs_option
+@quiet_option
+def fork(
+    name: str,
+    at: str,
+    flow: str | None,
+    sets: Sequence[str],
+    dry_run: bool,
+    model: str | None,
+    base_url: str | None,
+    record: Path | None,
+    replay_drift: Literal["refuse", "warn"] | None,
+    root: Path,
+    quiet: bool,
+) -> int:
+    """Begin a new run in the middle of RUN: both share all that came before, and pay for it once.
+
+    \b
+    flowrun fork last --at schedule --set qa.trigger=end
+    """
+    from engine.flow import load_flow
+    from engine.runner import fork_run
+    from engine.runs import find_run
+
+    found = find_run(root, name)
+    options = _options_of(found, model, base_url, record, replay_drift)
+    loaded = load_flow(flow or str(found.path / "flow.yaml"), sets=sets)
+    return _run_to_end(lambda watch: fork_run(found, at, loaded, options, root, watch), quiet, dry_run)
+
+
+COMMANDS = (run, resume, fork)
+
+
+def _options_of(
+    run: RunFolder,
+    model: str | None,
+    base_url: str | None,
+    record: Path | None,
+    replay_drift: Literal["refuse", "warn"] | None,
+) -> RunOptions:
+    """A run's options, with what the user chose now."""
+    from engine.opening import RunOptions
+
+    before = RunOptions.from_json(run.record()["options"])
+    return RunOptions(
         model or before.model,
         base_url or before.base_url,
         record or before.record,
         replay_drift or before.replay_drift,
         before.seed,
     )
-    loaded = load_flow(flow or str(found.path / "flow.yaml"), sets=sets)
-    choices = ResumeChoices(rerun, changed_inputs or "refuse", discard_changes)
-    return _run_to_end(lambda watch: resume_run(found, loaded, options, choices, watch), quiet, dry_run)
-
-
-COMMANDS = (run, resume)
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:

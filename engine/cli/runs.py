@@ -12,7 +12,7 @@ from engine.cli.run import runs_option
 
 @click.group()
 def runs() -> None:
-    """List runs, and show one."""
+    """List runs; show, compare and remove them."""
 
 
 @runs.command("list")
@@ -45,6 +45,45 @@ def show_command(name: str, root: Path, as_json: bool) -> None:
         click.echo(json.dumps(found.record(), indent=2, ensure_ascii=False))
     else:
         print_summary(found)
+
+
+@runs.command("diff")
+@click.argument("first", metavar="RUN")
+@click.argument("second", metavar="RUN")
+@runs_option
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def diff_command(first: str, second: str, root: Path, as_json: bool) -> None:
+    """What differs between two runs in flow, model, result and cost."""
+    from dataclasses import asdict
+
+    from engine.comparison import compare_runs
+    from engine.runs import find_run
+
+    differences = compare_runs(find_run(root, first), find_run(root, second))
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in differences], ensure_ascii=False))
+        return
+    for one in differences:
+        click.echo(f"{one.part:<7} {one.name}\n        {one.first}\n        {one.second}")
+    if not differences:
+        click.echo("the two runs do not differ")
+
+
+@runs.command("rm")
+@click.argument("names", metavar="RUN...", nargs=-1, required=True)
+@runs_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def rm_command(names: tuple[str, ...], root: Path, yes: bool) -> None:
+    """Remove runs with all that they hold, the generated repositories too."""
+    from engine.runs import find_run, remove_run
+
+    found = list({run.path: run for run in (find_run(root, name) for name in names)}.values())
+    listed = "\n".join(f"  {run.path}" for run in found)
+    if not yes:
+        click.confirm(f"remove for good:\n{listed}\n", abort=True)
+    for run in found:
+        remove_run(run)
+        click.echo(f"removed {run.id}")
 
 
 COMMANDS = (runs,)

@@ -1,4 +1,4 @@
-"""A mistake in the input is one message that says what, where and what to do; exit code 2; nothing is left half made."""
+"""A mistake in the input is one message: what, where, what to do; exit code 2; nothing is left half made."""
 
 from __future__ import annotations
 

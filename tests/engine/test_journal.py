@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import JournalError
-from engine.journal import Journal, effect_key
+from engine.journal import Effect, Journal, effect_key
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -36,8 +36,8 @@ def test_an_effect_is_made_once_also_over_a_reopened_file(tmp_path: Path) -> Non
     paid = Paid({"text": "x" * 5000, "input_tokens": 3, "output_tokens": 4, "cost": 0.5})
     for expected in (False, True, True):
         journal = Journal(tmp_path / "journal.sqlite")
-        result, reused = asyncio.run(journal.effect("model", "develop/a.py#1", {"q": "long " * 500}, paid))
-        assert (result, reused) == (paid.result, expected)
+        effect = asyncio.run(journal.effect("model", "develop/a.py#1", {"q": "long " * 500}, paid))
+        assert effect == Effect(paid.result, reused=expected, counted=expected)
         assert journal.totals("model").__dict__ == {"count": 1, "tokens": 7, "cost": 0.5}
         journal.close()
     assert paid.count == 1
@@ -46,12 +46,13 @@ def test_an_effect_is_made_once_also_over_a_reopened_file(tmp_path: Path) -> Non
 def test_equal_effects_at_one_time_are_made_once(tmp_path: Path) -> None:
     journal, paid = Journal(tmp_path / "j"), Paid({"text": "yes"})
 
-    async def main() -> list[tuple[dict[str, Any], bool]]:
+    async def main() -> list[Effect]:
         return list(await asyncio.gather(*(journal.effect("model", "p", {"q": 1}, paid) for _ in range(5))))
 
     results = asyncio.run(main())
     assert paid.count == 1
-    assert sorted(reused for _, reused in results) == [False, True, True, True, True]
+    assert sorted(one.reused for one in results) == [False, True, True, True, True]
+    assert sum(not one.counted for one in results) == 1
     journal.close()
 
 
@@ -63,7 +64,7 @@ def test_a_failed_effect_leaves_no_trace_and_can_be_made_again(tmp_path: Path) -
 
     with pytest.raises(ValueError, match="no answer"):
         asyncio.run(journal.effect("model", "p", {}, fails))
-    assert asyncio.run(journal.effect("model", "p", {}, Paid({"text": "now"}))) == ({"text": "now"}, False)
+    assert asyncio.run(journal.effect("model", "p", {}, Paid({"text": "now"}))) == Effect({"text": "now"}, False, False)
     journal.close()
 
 
@@ -112,3 +113,18 @@ def test_a_file_that_is_no_journal_and_a_newer_one_are_refused(tmp_path: Path) -
     database.close()
     with pytest.raises(JournalError, match="format 99 is newer than this flowrun knows"):
         Journal(tmp_path / "new")
+
+
+def test_a_fork_counts_what_came_before_it_and_what_it_uses(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j")
+    for place in ("plan#1", "work/a#1", "work/b#10", "work/c#1"):
+        asyncio.run(journal.effect("model", place, {}, Paid({"input_tokens": 1, "output_tokens": 1})))
+    journal.copy_for_fork(tmp_path / "fork", [("plan", 1)])
+    journal.close()
+    fork = Journal(tmp_path / "fork")
+    assert fork.totals("model").count == 1
+    for expected in (False, True):
+        effect = asyncio.run(fork.effect("model", "work/a#1", {}, Paid({})))
+        assert (effect.reused, effect.counted) == (True, expected)
+    assert fork.totals("model").count == 2
+    fork.close()
