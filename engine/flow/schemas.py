@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import Diagnostic
+from engine.flow.acceptance import accepts_schema
 from engine.flow.reader import MAX_INTEGER
 from engine.flow.shapes import pointed
 from engine.flow.source import Keys, Source, display
@@ -113,6 +114,14 @@ class _Bundle:
 
 def check_schema(schema: Mapping[str, Any]) -> None:
     """Whether this is a valid JSON Schema whose references lead somewhere. Raises SchemaFault."""
+    if not accepts_schema(schema):
+        _judge_schema(schema)
+    for reference in _all_references(schema):
+        if reference.startswith("#") and pointed(schema, reference) is None:
+            raise SchemaFault(f"is not a valid JSON Schema: its $ref '{reference}' leads nowhere")
+
+
+def _judge_schema(schema: Mapping[str, Any]) -> None:
     from jsonschema import Draft202012Validator, SchemaError
 
     try:
@@ -121,9 +130,6 @@ def check_schema(schema: Mapping[str, Any]) -> None:
         where = "/".join(str(step) for step in error.absolute_path)
         message = error.message if len(error.message) <= 200 else error.message[:200] + " ..."
         raise SchemaFault(f"is not a valid JSON Schema: {where + ': ' if where else ''}{message}") from None
-    for reference in _all_references(schema):
-        if reference.startswith("#") and pointed(schema, reference) is None:
-            raise SchemaFault(f"is not a valid JSON Schema: its $ref '{reference}' leads nowhere")
 
 
 def _all_references(value: Any) -> list[str]:

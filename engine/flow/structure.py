@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from engine.flow.acceptance import accepts
 from engine.flow.source import Keys
 from engine.flow.suggestion import Hint
 from engine.resources import schema_file
@@ -49,6 +50,8 @@ def top_level_keys() -> Mapping[str, Any]:
 
 def flaws(document: Mapping[str, Any]) -> Iterator[Flaw]:
     """Everything in a document that breaks the schema."""
+    if accepts(flow_schema(), document):
+        return
     from jsonschema import Draft202012Validator
 
     for error in Draft202012Validator(flow_schema()).iter_errors(document):
@@ -57,10 +60,12 @@ def flaws(document: Mapping[str, Any]) -> Iterator[Flaw]:
 
 def value_flaws(path: Keys, value: Any) -> Iterator[str]:
     """What is wrong with a value that stands at this path of a flow file, apart from what surrounds it."""
+    part = {**_schema_at(path), "$defs": flow_schema()["$defs"]}
+    if accepts(part, value):
+        return
     from jsonschema import Draft202012Validator
 
-    part = _schema_at(path)
-    for error in Draft202012Validator({**part, "$defs": flow_schema()["$defs"]}).iter_errors(value):
+    for error in Draft202012Validator(part).iter_errors(value):
         expected = (
             _expected(part)
             if "type" in part or "$comment" in part
