@@ -67,7 +67,7 @@ def value_flaws(path: Keys, value: Any) -> Iterator[str]:
 
     for error in Draft202012Validator(part).iter_errors(value):
         expected = (
-            _expected(part)
+            described(part)
             if "type" in part or "$comment" in part
             else _either([str(one) for one in part["enum"] if one is not None])
         )
@@ -142,10 +142,11 @@ def _explain(error: ValidationError) -> Iterator[Flaw]:
     elif rule in ("minProperties", "minItems", "minLength"):
         yield Flaw(path, f"{context(path)}is empty")
     else:
-        yield Flaw(path, f"{context(path)}expected {_expected(schema)}, not {shown(value)}")
+        yield Flaw(path, f"{context(path)}expected {described(schema)}, not {shown(value)}")
 
 
-def _expected(schema: Mapping[str, Any]) -> str:
+def described(schema: Mapping[str, Any]) -> str:
+    """What a schema expects, in words."""
     if "$comment" in schema:
         return str(schema["$comment"])
     kinds = schema["type"]
