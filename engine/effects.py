@@ -70,6 +70,9 @@ class Effects:
             finish_reason=answer.finish_reason,
             input_tokens=answer.input_tokens,
             output_tokens=answer.output_tokens,
+            cached_tokens=answer.cached_tokens,
+            estimated=answer.estimated,
+            cost=answer.cost,
         )
         return answer
 

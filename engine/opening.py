@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from engine.effects import RoleModel
 from engine.errors import InputError
+from engine.events import EventLog
 from engine.flow.model import Flow
 from engine.models import ModelSpec, open_model
 from engine.models.base import Decoding, Model
@@ -40,6 +41,18 @@ class RunOptions:
         return RunOptions(**{**data, "record": Path(data["record"]) if data["record"] else None})
 
 
+@dataclass
+class Relay:
+    """Hands what a model tells (retries, workarounds) on to the run's events, once there are any."""
+
+    log: EventLog | None = None
+
+    def __call__(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Hand one event on."""
+        if self.log is not None:
+            self.log.emit(kind, **data)
+
+
 @dataclass(frozen=True)
 class Tools:
     """What a run works with. `models` has an entry "default" and one for each role that the flow names."""
@@ -47,6 +60,7 @@ class Tools:
     models: Mapping[str, RoleModel]
     sandbox: Sandbox
     limits: Limits
+    relay: Relay
 
 
 @asynccontextmanager
@@ -54,20 +68,21 @@ async def open_tools(flow: Flow, options: RunOptions) -> AsyncIterator[Tools]:
     """Models and sandbox of a flow; InputError for what is not there."""
     limits = Limits(**{one.name: flow.sandbox[one.name] for one in fields(Limits) if one.name in flow.sandbox})
     async with AsyncExitStack() as stack:
-        models = _open_models(flow, options, stack)
+        relay = Relay()
+        models = _open_models(flow, options, stack, relay)
         sandbox = await open_sandbox(flow.sandbox.get("backend", "auto"), limits=limits)
         stack.push_async_callback(sandbox.close)
-        yield Tools(models, sandbox, limits)
+        yield Tools(models, sandbox, limits, relay)
 
 
-def _open_models(flow: Flow, options: RunOptions, stack: AsyncExitStack) -> dict[str, RoleModel]:
+def _open_models(flow: Flow, options: RunOptions, stack: AsyncExitStack, relay: Relay) -> dict[str, RoleModel]:
     opened: dict[ModelSpec, Model] = {}
     roles: dict[str, RoleModel] = {}
     for role in ("default", *flow.models):
         settings = {**flow.model, **flow.models.get(role, {})}
         spec = model_spec(settings, options)
         if spec not in opened:
-            opened[spec] = open_model(spec, record=options.record, replay_drift=options.replay_drift)
+            opened[spec] = open_model(spec, record=options.record, replay_drift=options.replay_drift, on_event=relay)
             stack.push_async_callback(opened[spec].close)
         decoding = Decoding(**{one.name: settings[one.name] for one in fields(Decoding) if one.name in settings})
         if decoding.seed is None and options.seed:

@@ -158,6 +158,7 @@ async def _execute(
     events = EventLog(run.path / "events.jsonl")
     for listener in watch.listeners:
         events.listen(listener)
+    tools.relay.log = events
     journal = Journal(run.path / "journal.sqlite")
     try:
         budget = Budget(flow.budget, journal)

@@ -13,10 +13,11 @@ _NAMES = """
     django-rest-framework fastapi feedparser flask gunicorn httpx hypothesis jinja2 joblib jsonschema
     keras keyring loguru lxml markdown markdown-it-py matplotlib mypy networkx nltk numpy openai
     openpyxl orjson packaging pandas paramiko pillow platformdirs playwright plotly polars psutil
-    psycopg pydantic pygments pyjwt pymongo pypdf pyserial pytest pytest-cov python-dateutil python-
-    dotenv pytz pyyaml redis regex requests rich ruff scikit-learn scipy seaborn selenium setuptools
-    sqlalchemy sqlmodel starlette streamlit sympy tabulate tenacity textual tomli tomlkit torch tornado
-    tqdm transformers typer typing-extensions urllib3 uvicorn websockets werkzeug wheel xmltodict
+    psycopg psycopg2 psycopg2-binary pydantic pygments pyjwt pymongo pypdf pypdf2 pyserial pytest
+    pytest-cov python-dateutil python-dotenv pytz pyyaml redis regex requests rich ruff scikit-learn
+    scipy seaborn selenium setuptools sqlalchemy sqlmodel starlette streamlit sympy tabulate tenacity
+    textual tomli tomlkit torch tornado tqdm transformers typer typing-extensions urllib3 uvicorn
+    websockets werkzeug wheel xmltodict
 """
 _WELL_KNOWN = frozenset(_NAMES.split())
 
@@ -32,6 +33,6 @@ def dependency_fault(text: str, standard_library: Collection[str]) -> str | None
     name = canonicalize_name(requirement.name)
     if name.replace("-", "_") in standard_library:
         return "it is part of the standard library"
-    if name not in _WELL_KNOWN and (near := get_close_matches(name, _WELL_KNOWN, n=1, cutoff=0.88)):
+    if name not in _WELL_KNOWN and (near := get_close_matches(name, _WELL_KNOWN, n=1, cutoff=0.85)):
         return f"its name is nearly that of '{near[0]}'; if that is meant, write it so"
     return None

@@ -20,6 +20,9 @@ class Progress:
             "note": self._note,
             "retry": self._retry,
             "model retry": self._retry,
+            "model workaround": self._what,
+            "model warning": self._what,
+            "replay drift": self._drift,
             "budget exceeded": self._retry,
             "requirement failed": self._requirement,
         }
@@ -48,6 +51,12 @@ class Progress:
 
     def _retry(self, event: dict[str, Any]) -> None:
         self._line(event.get("node") or event["kind"], str(event.get("why", "")))
+
+    def _what(self, event: dict[str, Any]) -> None:
+        self._line("model", event["what"])
+
+    def _drift(self, event: dict[str, Any]) -> None:
+        self._line("model", f"{event['place']}: a recorded answer to another question serves; this shows nothing of it")
 
     def _requirement(self, event: dict[str, Any]) -> None:
         self._line("sandbox", f"{event['name']} cannot be installed: {event['reason']}")
