@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,15 +13,25 @@ from engine.context import Conclusion
 from engine.models.base import Answer, Decoding, Message, Request
 from engine.models.conversation import complete_json, complete_text
 from engine.models.scripted import Script, ScriptedModel
+from engine.node import NodeFunction
 from engine.sandbox.base import SandboxResult
 from engine.workspace import Workspace
 
 Commands = Callable[[Sequence[str], Mapping[str, bytes]], SandboxResult]
 
 
+def run_node(function: NodeFunction, inputs: Mapping[str, Any], context: FakeContext) -> dict[str, Any]:
+    """What a node returns, or raises."""
+
+    async def call() -> dict[str, Any]:
+        return await function(inputs, context.as_context())
+
+    return asyncio.run(call())
+
+
 @dataclass
 class FakeContext:
-    """Pass it where a node wants its context: `await node(inputs, FakeContext(script, params={...}).as_context())`.
+    """Pass it where a node wants its context: `run_node(function, inputs, FakeContext(script, params={...}))`.
 
     script       a function of the request, or a list of answers (text, Answer or an exception to raise)
     commands     what a sandbox run gives back; without it a run is an error of the test

@@ -1,0 +1,50 @@
+"""How near preprocessing comes to hand-cleaned documents: `python tests/bench/preprocessing_twins.py FOLDER`.
+
+FOLDER holds one folder per document with `original.md` and `cleaned.md`. Recall is the share of the cleaned lines that
+were kept, precision the share of the kept lines that are in the cleaned document; markup and blanks do not count.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+from nodes.preprocessing.document import normalize
+
+_MARKER = re.compile(r"\{#[^{}\s]+\}\s*$")
+_IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
+_LINK = re.compile(r"\[([^\[\]]*)\](?:\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)|\[[^\[\]]*\])?")
+_TAG = re.compile(r"</?(?:br|span|kbd|details|summary|p|b|h1|pre|a|img)\b[^<>]*>")
+_LEAD = re.compile(r"^[\s>#*+→-]*(?:\d+(?:\.\d+)*[.)]\s+)?[\s>#*+→-]*")
+
+
+def lines(text: str) -> Counter[str]:
+    """The lines of a document without their markup, each with how often it is there."""
+    found: Counter[str] = Counter()
+    for line in text.split("\n"):
+        bare = _LEAD.sub("", _LINK.sub(r"\1", _IMAGE.sub("", _TAG.sub("", _MARKER.sub("", line)))))
+        bare = " ".join(re.sub(r"[*_`\\]", "", bare).split()).rstrip(":").casefold()
+        if re.search(r"\w", bare) and not line.lstrip().startswith(("```", "~~~")):
+            found[bare] += 1
+    return found
+
+
+def main(folder: Path, detail: str | None = None) -> None:
+    """Print recall and precision per document and over all of them."""
+    total: Counter[str] = Counter()
+    for cleaned in sorted(folder.glob("*/cleaned.md")):
+        wanted = lines(cleaned.read_text(encoding="utf-8"))
+        kept = lines(normalize((cleaned.parent / "original.md").read_text(encoding="utf-8"))["text"])
+        common = (wanted & kept).total()
+        total += Counter({"wanted": wanted.total(), "kept": kept.total(), "common": common})
+        print(f"{cleaned.parent.name:20} recall {common / wanted.total():.3f}  precision {common / kept.total():.3f}")
+        if detail == cleaned.parent.name:
+            for sign, lost in (("- ", wanted - kept), ("+ ", kept - wanted)):
+                print(*(sign + one[:150] for one in lost.elements()), sep="\n")
+    print(f"{'all':20} recall {total['common'] / total['wanted']:.3f}  precision {total['common'] / total['kept']:.3f}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])
