@@ -21,7 +21,7 @@ from engine.flow.suggestion import Hint
 
 LONGEST_RANGE = 100_000
 
-_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
+_ERROR = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")  # -1:-1 for the whole
 _CODE = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
 _UNDECLARED = re.compile(r"undeclared reference to '([^']+)'")
 _OVERLOAD = re.compile(r"found no matching overload for '([^']+)' applied to '\((.*)\)'")
@@ -231,7 +231,7 @@ def _fault(text: str, report: str, names: Names) -> ExpressionFault:
     if not found:
         return ExpressionFault(_CODE.sub("", report.partition("\n")[0]), 0)
     line, column, message = int(found[1]), int(found[2]), _CODE.sub("", found[3])
-    offset = sum(len(one) + 1 for one in text.split("\n")[: line - 1]) + column - 1
+    offset = max(sum(len(one) + 1 for one in text.split("\n")[: max(line - 1, 0)]) + column - 1, 0)
     if unknown := _UNDECLARED.match(message):
         name = unknown[1].split(".")[0]
         start = max(text.rfind(name, 0, offset + 1), 0)  # the report points behind a dotted or called name
@@ -242,7 +242,8 @@ def _fault(text: str, report: str, names: Names) -> ExpressionFault:
         mixed = "double" in wrong[2] and "int" in wrong[2] and not function.isalpha() and function != "?:"
         hint_text = "; write 2.0 for 2, or double(...)" if mixed else ""
         return ExpressionFault(f"'{function}' does not take ({wrong[2]}){hint_text}", offset)
-    return ExpressionFault(re.sub(r" expecting \{.*", "", message), offset)
+    message = re.sub(r" expecting .*", "", message).replace("Syntax error", "syntax error")
+    return ExpressionFault(message.replace("mismatched input '<EOF>'", "the expression ends too early"), offset)
 
 
 def _converted(value: Any, kind: str) -> Any:

@@ -77,10 +77,27 @@ def _unique(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def _inside(source: Source, spot: Spot, text: str, offset: int) -> tuple[int, int]:
-    """Line and column of a character of a scalar; the scalar's beginning where it is not written as it reads."""
-    for shift in (0, 1):  # plain, quoted
-        if source.text.startswith(text, spot.index + shift):
-            return source.at(spot.index + shift + offset)
-    first = text.split("\n")[0]
-    found = source.text.find(first, spot.index, spot.index + len(first) + 200)
-    return source.at(found + offset) if found >= 0 and offset <= len(first) else (spot.line, spot.column)
+    """Line and column of a character of a scalar; the scalar's beginning where it is not written as it reads.
+
+    However the scalar is folded or indented, its characters but the spaces stand in the file in the same order.
+    """
+    file = source.text
+    at = spot.index
+    if file[at : at + 1] in "|>":
+        at = file.find("\n", at)
+    elif file[at : at + 1] in "\"'":
+        at += 1
+    for character in text[:offset]:
+        if character.isspace():
+            continue
+        at = _next_visible(file, at)
+        if file[at : at + 1] != character:
+            return spot.line, spot.column
+        at += 1
+    return source.at(_next_visible(file, at) if text[offset : offset + 1].strip() else at)
+
+
+def _next_visible(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at

@@ -63,7 +63,7 @@ def _used(schema: Mapping[str, Any], name: str) -> str:
                 places.append(f"`{key}` of {title}")
             elif reference in (raw.get("additionalProperties"), raw.get("items")):
                 places.append(f"each entry of `{key}` of {title}")
-    return f"It stands under {' and '.join(places)}."
+    return f"Where: {', '.join(places)}."
 
 
 def _followed(schema: Mapping[str, Any]) -> Mapping[str, Any]:

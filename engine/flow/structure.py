@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -140,9 +141,10 @@ def _explain(error: ValidationError) -> Iterator[Flaw]:
         hint = Hint(value, choices) if isinstance(value, str) else None
         yield Flaw(path, f"{context(path)}expected {_either(choices)}, not {shown(value)}", hint=hint)
     elif rule in ("minProperties", "minItems", "minLength"):
-        yield Flaw(path, f"{context(path)}is empty")
+        yield Flaw(path, f"{context(path).removesuffix(': ')} is empty")
     else:
-        yield Flaw(path, f"{context(path)}expected {described(schema)}, not {shown(value)}")
+        note = "; YAML reads that as text, write 1.0e-3 for 1e-3" if _looks_like_a_number(value) else ""
+        yield Flaw(path, f"{context(path)}expected {described(schema)}, not {shown(value)}{note}")
 
 
 def described(schema: Mapping[str, Any]) -> str:
@@ -151,6 +153,10 @@ def described(schema: Mapping[str, Any]) -> str:
         return str(schema["$comment"])
     kinds = schema["type"]
     return _either([_WORDS[one] for one in ([kinds] if isinstance(kinds, str) else kinds) if one != "null"])
+
+
+def _looks_like_a_number(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+", value) is not None
 
 
 def _either(choices: list[str]) -> str:

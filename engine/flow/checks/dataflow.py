@@ -76,7 +76,11 @@ def written_before(flow: Flow, writes: Mapping[str, Written]) -> dict[str, Writt
 def is_off(flow: Flow, node: Node) -> bool:
     """Whether a node's `when` is false whatever happens in a run."""
     when = node.when
-    if not isinstance(when, Compiled) or any(one.path[0] != "params" for one in when.references):
+    if (
+        not isinstance(when, Compiled)
+        or when.program is None
+        or any(one.path[0] != "params" for one in when.references)
+    ):
         return False
     try:
         return when.evaluate({"params": flow.params}) is False
