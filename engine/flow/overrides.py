@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.errors import FlowError, InputError
+from engine.errors import Diagnostic, FlowError, InputError
 from engine.flow.reader import MAX_BYTES, parse_value
 from engine.flow.source import Source, Spot
 from engine.flow.structure import top_level_keys
@@ -19,8 +19,10 @@ def read_set(text: str, document: Mapping[str, Any]) -> Source:
     A path that begins with no key of the flow language is a parameter's: `qa.max_rounds=2`.
     """
     path, value = _split(text, "--set", "VALUE")
-    padding = " " * (len(text) - len(value))
-    parsed, source = parse_value(padding + value, "--set")
+    try:
+        parsed, source = parse_value(" " * (len(text) - len(value)) + value, "--set")
+    except FlowError as error:
+        raise FlowError([_on_the_command_line(one, text) for one in error.diagnostics]) from None
     return _document("--set", text, path, parsed, document, source.spots)
 
 
@@ -43,6 +45,11 @@ def _split(text: str, option: str, what: str) -> tuple[str, str]:
     if not sign or not path.strip() or not all(part.strip() for part in path.split(".")):
         raise InputError(f"{option} {text}: expected PATH={what}, such as {option} qa.max_rounds={what}")
     return path.strip(), value
+
+
+def _on_the_command_line(fault: Diagnostic, text: str) -> Diagnostic:
+    column = fault.column if fault.line == 1 else len(text) + 1
+    return Diagnostic(fault.file, 1, column, fault.message, text)
 
 
 def _document(

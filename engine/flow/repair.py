@@ -19,6 +19,7 @@ def repaired(document: Mapping[str, Any], flaws: Iterable[Flaw]) -> dict[str, An
             whole[section] = dict(whole[section])
     for flaw in flaws:
         _mend(whole, flaw.path)
+    whole.setdefault("name", "unnamed")
     if not isinstance(whole.get("nodes"), Mapping) or not whole["nodes"]:
         whole["nodes"] = {"missing": _PLACEHOLDER}
     return whole

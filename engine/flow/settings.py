@@ -49,6 +49,9 @@ class Settings:
         except FlowrunError as error:
             self.faults.add(path, f"{context(path)}{error}")
             return None
+        if isinstance(settled, str) and "${" in settled:
+            self.faults.add(path, f"{context(path)}its value is '{settled}', and what parameters hold is not evaluated")
+            return None
         wrong = next(value_flaws(path, settled), None)
         if wrong:
             self.faults.add(path, f"{wrong} (the value of {value})")
