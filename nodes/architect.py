@@ -1,116 +1,119 @@
-"""The architects: each claims modules and an intent, then drafts one sketch (CodeTeam, 3.2.3).
-
-An architect sees what the others claimed, never their sketches. It checks its own sketch before it submits, and may try
-again a bounded number of times.
-"""
+"""Architects compete (CodeTeam, 3.2.3): each in turn claims modules and an intent, then all draft at once."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from engine.context import Context
-from engine.errors import ModelError
-from engine.models.base import Message, digest
+from engine.errors import InputError, ModelError, ReplayMiss
+from engine.models.base import Answer, Message
 from engine.node import node
 from engine.prompts import render
 from engine.resources import schema_file
-from nodes.sketch import read_sketch, sketch_schema
+from nodes.sketch import Draft, read_draft, sketch_schema
+from nodes.sketch_checks import Check
 
 _PROMPTS = Path(__file__).parent / "prompts"
+_MOST_SHOWN = 30
 
 
-@node(reads=("document",), writes=("claims",), params=("architects", "preferences"), role="architect")
+@node(reads=("document",), writes=("claims",), params=("preferences",), role="architect")
 async def claim_modules(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
-    """One seat's claim: top-level module names and design intent, apart from what earlier seats claimed."""
-    seat = inputs["seat"]
-    preference = _preference(seat, ctx)
-    earlier = [output["claims"] for output in ctx.upstream.values()]
+    """What one architect claims, knowing what those before it claimed: module names and an intent, no sketch."""
+    seat, preference = inputs["seat"], preference_of(inputs["seat"], ctx)
+    earlier = [one["claims"] for one in ctx.upstream.values() if "claims" in one]
     messages = render(
-        _PROMPTS / "claim.md", document=inputs["document"]["text"], preference=preference, claims=_claims(earlier)
+        _PROMPTS / "claim.md",
+        document=inputs["document"]["text"],
+        claims=claims_text(earlier),
+        seat=str(seat),
+        preference=preference,
     )
-    said = await ctx.ask_json(messages, _claim_schema(), step="claim")
-    return {"claims": {"seat": seat, "preference": preference, "modules": said["modules"], "intent": said["intent"]}}
+    answer = await ctx.ask_json(messages, _claim_schema(), step="claim")
+    modules = [" ".join(one.split())[:60] for one in answer["modules"]][:12]
+    intent = " ".join(answer["intent"].split())[:300]
+    return {"claims": {"seat": seat, "preference": preference, "modules": modules, "intent": intent}}
 
 
-@node(
-    reads=("document", "claims"),
-    writes=("candidates",),
-    params=("architects", "preferences", "self_check"),
-    role="architect",
-)
+@node(reads=("document", "claims"), writes=("candidates",), params=("preferences", "self_check"), role="architect")
 async def draft_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
-    """One seat's candidate, with every attempt and its failed checks on record."""
-    seat = inputs["seat"]
-    own = next((one for one in inputs["claims"] if one["seat"] == seat), None)
-    others = [one for one in inputs["claims"] if one["seat"] != seat]
-    preference = _preference(seat, ctx)
+    """One architect's candidate: a sketch, checked, and drafted again at most `self_check` times, seeing failed checks.
+
+    A model that cannot be asked is a failed check too: one architect that fails does not end planning.
+    """
+    seat, preference = inputs["seat"], preference_of(inputs["seat"], ctx)
+    requirements = inputs["document"]["text"]
     messages = render(
         _PROMPTS / "architect.md",
-        document=inputs["document"]["text"],
+        document=requirements,
+        claims=claims_text(inputs["claims"]),
+        seat=str(seat),
         preference=preference,
-        claim=_claims([own] if own else []),
-        others=_claims(others),
     )
     attempts: list[dict[str, Any]] = []
-    sketch: Mapping[str, Any] | None = None
+    draft = Draft(None, ())
     for attempt in range(ctx.params["self_check"] + 1):
-        found, record, text = await _attempt(messages, attempt, ctx)
-        attempts.append(record)
-        sketch = found if found is not None else sketch
-        if not record["checks"]:
-            break
-        failed = "\n".join(f"- {one['place'] or 'answer'}: {one['message']}" for one in record["checks"])
-        messages = [*messages, Message("assistant", text or "(no answer)"), *_retry(failed)]
-    valid = not attempts[-1]["checks"]
-    return {
-        "candidates": {"seat": seat, "preference": preference, "valid": valid, "sketch": sketch, "attempts": attempts}
-    }
-
-
-async def _attempt(
-    messages: Sequence[Message], attempt: int, ctx: Context
-) -> tuple[Mapping[str, Any] | None, dict[str, Any], str]:
-    step = f"draft{attempt + 1}" if attempt else "draft"
-    try:
-        answer = await ctx.ask(messages, step=step, schema=sketch_schema())
-    except ModelError as error:
-        if attempt == 0:
+        try:
+            answer = await ctx.ask(messages, schema=sketch_schema(), step=f"draft {attempt + 1}")
+        except ReplayMiss:
             raise
-        failed = [{"code": "no_answer", "place": "", "message": str(error)}]
-        return None, {"digest": "", "parsed": False, "checks": failed, "input_tokens": 0, "output_tokens": 0}, ""
-    sketch, checks = read_sketch(answer.text)
-    record = {
-        "digest": digest(answer.text),
-        "parsed": sketch is not None,
-        "checks": [asdict(one) for one in checks],
-        "input_tokens": answer.input_tokens,
-        "output_tokens": answer.output_tokens,
+        except ModelError as error:
+            attempts.append(_attempt(None, Draft(None, (Check("no_answer", "", str(error)),))))
+            break
+        draft = read_draft(answer.text, requirements, cut_off=answer.finish_reason == "length")
+        attempts.append(_attempt(answer, draft))
+        if draft.valid:
+            break
+        checks = "\n".join(f"- {_line(one)}" for one in draft.checks[:_MOST_SHOWN])
+        said = Message("assistant", answer.text or "(nothing)")
+        messages = [*messages, said, *render(_PROMPTS / "architect_retry.md", checks=checks)]
+    ctx.event("sketch drafted", seat=seat, valid=draft.valid, attempts=len(attempts))
+    candidate = {
+        "seat": seat,
+        "preference": preference,
+        "valid": draft.valid,
+        "sketch": draft.sketch,
+        "attempts": attempts,
     }
-    return sketch, record, answer.text
+    return {"candidates": candidate}
 
 
-def _retry(failed: str) -> list[Message]:
-    return render(_PROMPTS / "architect_retry.md", failed=failed)
+def preference_of(seat: int, ctx: Context) -> str:
+    """The design preference of a seat. Which seat, and so which turn, gets which one is drawn from the run's seed."""
+    preferences = list(ctx.params["preferences"])
+    if not preferences:
+        raise InputError("params.preferences: give at least one design preference")
+    random.Random(ctx.seed).shuffle(preferences)  # noqa: S311 - no secret
+    return str(preferences[seat % len(preferences)])
 
 
-def _preference(seat: int, ctx: Context) -> str:
-    """The seat's design preference; which one it gets is drawn per seed."""
-    drawn = list(ctx.params["preferences"])
-    random.Random(ctx.seed).shuffle(drawn)  # noqa: S311 - a draw that must repeat, no secret
-    return str(drawn[seat % len(drawn)]) if drawn else "your own judgement"
+def claims_text(claims: Sequence[Mapping[str, Any]]) -> str:
+    """Claims as lines of a prompt."""
+    lines = (f"- architect {one['seat']}: {', '.join(one['modules'])}. {one['intent']}" for one in claims)
+    return "\n".join(lines) or "(none yet)"
 
 
-def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
-    lines = [f"- {', '.join(one['modules']) or '(no module names)'}: {one['intent']}" for one in claims]
-    return "\n".join(lines) or "(none)"
+def _attempt(answer: Answer | None, draft: Draft) -> dict[str, Any]:
+    return {
+        "digest": hashlib.sha256(answer.text.encode("utf-8", "replace")).hexdigest() if answer else "",
+        "parsed": draft.parsed,
+        "checks": [one.to_json() for one in draft.checks],
+        "input_tokens": answer.input_tokens if answer else 0,
+        "output_tokens": answer.output_tokens if answer else 0,
+    }
 
 
-def _claim_schema() -> dict[str, Any]:
+def _line(check: Check) -> str:
+    return f"{check.code} at {check.place}: {check.message}" if check.place else f"{check.code}: {check.message}"
+
+
+@cache
+def _claim_schema() -> Mapping[str, Any]:
     schema: dict[str, Any] = json.loads(schema_file("claim").read_text(encoding="utf-8"))
-    del schema["$schema"]
-    return schema
+    return {name: value for name, value in schema.items() if name not in ("$schema", "description")}

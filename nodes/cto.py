@@ -1,153 +1,200 @@
-"""The CTO filters the candidates, scores them, and adopts one as the contract (CodeTeam, 3.2.4)."""
+"""The CTO: filters the candidates, scores what is left, makes the best one the contract (CodeTeam, 3.2.4)."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from engine.context import Context
-from engine.errors import AnswerError, NodeError
+from engine.errors import ModelError, NodeError, ReplayMiss
+from engine.models.base import Message
+from engine.models.conversation import parse_json
+from engine.models.structured import schema_faults
+from engine.models.tokens import estimate_messages
 from engine.node import node
 from engine.prompts import render
+from engine.resources import schema_file
+from nodes.cto_scores import Score, asked_score, computed_score, scores_fault, tie_break
 from nodes.normalise import NormalisationError, normalise
-from nodes.scoring import CRITERIA, Candidate, Score, api_names, diversity, ranked, score, tie_break
+from nodes.requirement_markers import Markers
+from nodes.sketch_checks import canonical
+from nodes.sketch_measures import Measures, diversity
 
 _PROMPTS = Path(__file__).parent / "prompts"
+
+Candidate = Mapping[str, Any]
 
 
 @node(reads=("document", "candidates"), writes=("verdict", "contract"), role="cto")
 async def adopt_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
-    """Score every valid candidate, take the best that can be normalised, and say why.
+    """The verdict over all candidates, and the contract that the best one makes.
 
-    An answer that leaves a candidate out or names none is asked again once; then the computed order stands in, and the
-    verdict says so. Raises NodeError, with the reason for each candidate, when none is valid.
+    Raises NodeError, with the reason for each candidate, when none is valid or none makes a contract.
     """
-    candidates = inputs["candidates"]
+    document, candidates = inputs["document"], inputs["candidates"]
     valid = [one for one in candidates if one["valid"]]
-    rejected = [{"seat": one["seat"], "why": _why_rejected(one)} for one in candidates if not one["valid"]]
-    if not valid:
+    rejected = [{"seat": one["seat"], "why": _rejection(one)} for one in candidates if not one["valid"]]
+    ranked, fallback = await _ranked(valid, document, ctx)
+    ranking = [one.seat for one in ranked]
+    contract = None
+    while ranked and contract is None:
+        best = next(one for one in valid if one["seat"] == ranked[0].seat)
+        try:
+            contract = normalise(best["sketch"], document)
+        except NormalisationError as error:
+            rejected.append({"seat": best["seat"], "why": f"makes no contract: {error}"})
+            ranked = ranked[1:]
+    if contract is None:
         raise NodeError(_none_valid(rejected), node=ctx.node)
-    judged, fallback = await _judge(inputs["document"], valid, ctx)
-    ordered = ranked([score(one, judged.get(one["seat"])) for one in valid])
-    markers = [section["marker"] for section in inputs["document"]["sections"]]
-    contract, winner = _adopt(ordered, valid, markers, rejected, ctx)
     verdict = {
-        "winner": winner["seat"],
-        "why": _why(winner, ordered, fallback),
-        "ranking": [one["seat"] for one in ordered],
-        "scores": ordered,
+        "winner": ranked[0].seat,
+        "why": _why(ranked, next(one for one in valid if one["seat"] == ranked[0].seat), fallback),
+        "ranking": ranking,
+        "scores": [one.to_json() for one in sorted(ranked, key=lambda score: score.seat)],
         "rejected": rejected,
-        "tie_break": tie_break(ordered),
+        "tie_break": tie_break(ranked),
         "fallback": fallback,
-        "diagnostics": _diagnostics(candidates),
+        "diagnostics": diagnostics(candidates),
     }
-    ctx.event("note", text=verdict["why"])
+    ctx.event("sketch adopted", seat=verdict["winner"], why=verdict["why"])
     return {"verdict": verdict, "contract": contract}
 
 
-async def _judge(
-    document: Mapping[str, Any], valid: Sequence[Candidate], ctx: Context
-) -> tuple[dict[int, Mapping[str, Any]], str | None]:
-    sketches = "\n\n".join(f"## Candidate {one['seat']}\n{_compact(one['sketch'])}" for one in valid)
-    messages = render(_PROMPTS / "cto.md", document=document["text"], candidates=sketches)
-    try:
-        said = await ctx.ask_json(messages, _answer_schema([one["seat"] for one in valid]))
-    except AnswerError as error:
-        ctx.event("note", text=f"the CTO's scores cannot be used, so the computed order stands: {error}"[:300])
-        return {}, f"the model's scores could not be used: {error}"
-    return {int(seat): one for seat, one in said["scores"].items()}, None
+async def _ranked(
+    valid: Sequence[Candidate], document: Mapping[str, Any], ctx: Context
+) -> tuple[list[Score], str | None]:
+    """The scores, the best first, and why they are the computed ones, if they are."""
+    markers = Markers(document)
+    computed = {one["seat"]: computed_score(one, markers) for one in valid}
+    if not valid:
+        return [], None
+    answer, fallback = await _asked(valid, document, ctx)
+    scores = list(computed.values())
+    if answer is not None:
+        scores = [asked_score(computed[one["candidate"]], one) for one in answer["scores"]]
+    return sorted(scores, key=lambda score: score.rank), fallback
 
 
-def _answer_schema(seats: Sequence[int]) -> dict[str, Any]:
-    """Exactly one record per candidate, every score from 0 to 2."""
-    points = {name: {"type": "integer", "minimum": 0, "maximum": 2} for name in CRITERIA}
-    reasons = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(CRITERIA),
-        "properties": {name: {"type": "string"} for name in CRITERIA},
-    }
-    record = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": [*CRITERIA, "reasons", "assumptions"],
-        "properties": {**points, "reasons": reasons, "assumptions": {"type": "array", "items": {"type": "string"}}},
-    }
-    names = [str(seat) for seat in seats]
-    scores = {
-        "type": "object",
-        "additionalProperties": False,
-        "required": names,
-        "properties": dict.fromkeys(names, record),
-    }
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["scores"],
-        "properties": {"scores": scores},
-    }
-
-
-def _adopt(
-    ordered: Sequence[Score],
-    valid: Sequence[Candidate],
-    markers: Sequence[str],
-    rejected: list[dict[str, Any]],
-    ctx: Context,
-) -> tuple[dict[str, Any], Score]:
-    """The contract of the best candidate that can be normalised; the others are added to `rejected`."""
-    sketches = {one["seat"]: one["sketch"] for one in valid}
-    for one in ordered:
+async def _asked(
+    valid: Sequence[Candidate], document: Mapping[str, Any], ctx: Context
+) -> tuple[Mapping[str, Any] | None, str | None]:
+    """The CTO's scores, asked for a second time if they cannot be used; else None and why."""
+    seats = [one["seat"] for one in valid]
+    messages = render(
+        _PROMPTS / "cto.md",
+        document=document["text"],
+        candidates="\n\n".join(candidate_text(one) for one in valid),
+        seats=", ".join(map(str, seats)),
+    )
+    needed = estimate_messages(messages)
+    if needed > ctx.max_input_tokens:
+        return (
+            None,
+            f"candidates and requirements are {needed} tokens, over the {ctx.max_input_tokens} of the model",
+        )
+    fault = ""
+    for step in ("scores", "scores again"):
         try:
-            return normalise(sketches[one["seat"]], markers), one
-        except NormalisationError as error:
-            rejected.append({"seat": one["seat"], "why": f"cannot be normalised: {error}"})
-    raise NodeError(_none_valid(rejected), node=ctx.node)
+            answer = await ctx.ask(messages, schema=_scores_schema(), step=step)
+        except ReplayMiss:
+            raise
+        except ModelError as error:
+            return None, f"the CTO could not be asked: {error}"
+        data, fault = _read_scores(answer.text, seats)
+        if data is not None:
+            return data, None
+        said = Message("assistant", answer.text or "(nothing)")
+        messages = [*messages, said, *render(_PROMPTS / "cto_retry.md", fault=fault)]
+    return None, f"the CTO's scores could not be used, twice: {fault}"
 
 
-def _why(winner: Score, ordered: Sequence[Score], fallback: str | None) -> str:
-    totals = ", ".join(f"{one['seat']}: {one['total']}" for one in ordered)
-    decided = tie_break(ordered)
-    parts = [f"candidate {winner['seat']} with {winner['total']} of 8 points (by candidate: {totals})"]
-    if decided and winner is ordered[0]:
-        parts.append(f"tie decided by {decided}")
-    if fallback:
-        parts.append("in the computed order, since the model's scores could not be used")
-    return "; ".join(parts)
+def _read_scores(text: str, seats: Sequence[int]) -> tuple[Mapping[str, Any] | None, str]:
+    try:
+        data = parse_json(text)
+    except ValueError as error:
+        return None, str(error)
+    faults = schema_faults(data, _scores_schema())
+    fault = "; ".join(faults) if faults else scores_fault(data, seats)
+    return (None, fault) if fault else (data, "")
 
 
-def _why_rejected(candidate: Candidate) -> str:
-    last = candidate["attempts"][-1]
-    return "; ".join(f"{one['place']}: {one['message']}" if one["place"] else one["message"] for one in last["checks"])
+def candidate_text(candidate: Candidate) -> str:
+    """A candidate as the CTO reads it: the whole sketch, compact."""
+    sketch = candidate["sketch"]
+    lines = [
+        f"## Candidate {candidate['seat']} ({candidate['preference']})",
+        f"dependencies: {', '.join(sketch.get('dependencies', [])) or 'none'}",
+        "developers: "
+        + "; ".join(f"{one['id']} {one.get('focus', '')}".strip() for one in sketch["developer_plan"]["owners"]),
+    ]
+    for file in sketch["files"]:
+        lines.append(f"### {file['path']} (developer {file['owner']}, {file.get('lines', 0)} lines)")
+        lines.append(file["purpose"])
+        lines += [f"    {one}" for one in file.get("public_api", [])]
+        for name in ("depends_on", "implements"):
+            if file.get(name):
+                lines.append(f"{name.replace('_', ' ')}: {', '.join(file[name])}")
+    return "\n".join(lines)
+
+
+def diagnostics(candidates: Sequence[Candidate]) -> dict[str, Any]:
+    """Planning's diagnostics (CodeTeam, 3.4): rates over the candidates, diversity over those that have a shape."""
+    attempts = [attempt for one in candidates for attempt in one["attempts"]]
+    shaped = [one for one in candidates if one["sketch"] is not None and not _shapeless(one)]
+    measures = [Measures(one["sketch"]) for one in shaped]
+    failed = Counter(code for attempt in attempts for code in {check["code"] for check in attempt["checks"]})
+    return {
+        "candidates": len(candidates),
+        "parse_rate": _share(one["sketch"] is not None for one in candidates),
+        "validity_rate": _share(one["valid"] for one in candidates),
+        "failed_checks": dict(sorted(failed.items())),
+        "path_diversity": diversity([{canonical(f["path"]) for f in one["sketch"]["files"]} for one in shaped]),
+        "api_diversity": diversity([{s.name for api in one.api.values() for s in api} for one in measures]),
+        "input_tokens": sum(one["input_tokens"] for one in attempts),
+        "output_tokens": sum(one["output_tokens"] for one in attempts),
+    }
+
+
+def _shapeless(candidate: Candidate) -> bool:
+    return any(check["code"] == "schema" for check in candidate["attempts"][-1]["checks"])
+
+
+def _share(flags: Any) -> float:
+    found = list(flags)
+    return round(sum(found) / len(found), 4) if found else 0.0
+
+
+def _rejection(candidate: Candidate) -> str:
+    checks = candidate["attempts"][-1]["checks"]
+    shown = "; ".join(check["message"] for check in checks[:3])
+    return shown + (f"; {len(checks) - 3} more" if len(checks) > 3 else "")
 
 
 def _none_valid(rejected: Sequence[Mapping[str, Any]]) -> str:
-    reasons = "\n".join(f"  candidate {one['seat']}: {one['why']}" for one in rejected)
-    return f"no architect submitted a valid sketch:\n{reasons or '  none was submitted'}"
+    if not rejected:
+        return "no architect submitted a sketch; see the failed items of the node before"
+    reasons = "\n".join(f"  seat {one['seat']}: {one['why']}" for one in rejected)
+    return (
+        f"none of the {len(rejected)} sketches can be used:\n{reasons}\n"
+        "Try another model, or raise params.self_check so that architects may correct themselves more often"
+    )
 
 
-def _diagnostics(candidates: Sequence[Candidate]) -> dict[str, Any]:
-    drafts = [attempt for one in candidates for attempt in one["attempts"]]
-    parsed = [one["sketch"] for one in candidates if one["valid"]]
-    codes = Counter(code for draft in drafts for code in {check["code"] for check in draft["checks"]})
-    return {
-        "candidates": len(candidates),
-        "parse_rate": _share([draft["parsed"] for draft in drafts]),
-        "validity_rate": _share([not draft["checks"] for draft in drafts]),
-        "failed_checks": dict(sorted(codes.items())),
-        "path_diversity": diversity([{entry["path"] for entry in sketch["files"]} for sketch in parsed]),
-        "api_diversity": diversity([api_names(sketch) for sketch in parsed]),
-        "input_tokens": sum(draft["input_tokens"] for draft in drafts),
-        "output_tokens": sum(draft["output_tokens"] for draft in drafts),
-    }
+def _why(ranked: Sequence[Score], best: Candidate, fallback: str | None) -> str:
+    files, team = len(best["sketch"]["files"]), len(best["sketch"]["developer_plan"]["owners"])
+    text = f"seat {best['seat']} ({best['preference']}; {files} files, {team} developers) with {ranked[0].total} of 8 points"
+    if len(ranked) > 1:
+        text += f", before seat {ranked[1].seat} with {ranked[1].total}"
+    if reason := tie_break(ranked):
+        text += f", by {reason}"
+    return text + (f"; computed scores, since {fallback}" if fallback else "")
 
 
-def _share(values: Sequence[bool]) -> float:
-    return round(sum(values) / len(values), 4) if values else 0.0
-
-
-def _compact(sketch: Mapping[str, Any]) -> str:
-    return json.dumps(sketch, ensure_ascii=False, separators=(",", ":"))
+@cache
+def _scores_schema() -> Mapping[str, Any]:
+    schema: dict[str, Any] = json.loads(schema_file("scores").read_text(encoding="utf-8"))
+    return {name: value for name, value in schema.items() if name not in ("$schema", "description")}
