@@ -26,7 +26,7 @@ from packaging.utils import canonicalize_name
 
 from engine.errors import SandboxError
 
-_FORMAT = 1  # counts up when what is put into an environment changes
+_FORMAT = 2  # counts up when what is put into an environment changes
 _PIP_TIMEOUT = 600.0  # seconds
 _PIP = ("--only-binary", ":all:", "--no-input", "--disable-pip-version-check", "--no-compile", "--retries", "1")
 
@@ -162,11 +162,20 @@ async def _finish(aside: Path, place: Path) -> None:
         raise SandboxError("pytest cannot be copied from flowrun's own environment; install it anew with pip")
     await asyncio.to_thread(_settle_scripts, aside, place)
     await _command([_base_python(), "-I", "-S", "-m", "compileall", "-q", "-j", "0", str(site)])
+    await asyncio.to_thread(_open_to_all, aside)
     try:
         aside.rename(place)
     except OSError:
         if not place.exists():
             raise
+
+
+def _open_to_all(aside: Path) -> None:
+    """Let everyone read it, whatever the umask: a sandbox that root starts runs as another user."""
+    for place in (aside, *aside.rglob("*")):
+        if not place.is_symlink():
+            mode = place.stat().st_mode
+            place.chmod(mode | (0o055 if mode & 0o100 else 0o044))
 
 
 def _copy_distribution(name: str, site: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from engine import paths
 from engine.errors import SandboxError
 
+PARTS = ("work", "home", "tmp", "scratch", "shm")
 PREFIX = "flowrun-"
 UNREASONABLE = 1 << 62
 _ABANDONED = 60.0  # seconds without a change
@@ -25,7 +26,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def make(files: Mapping[str, bytes], *, disk: int) -> Path:
-    """A new temporary folder with `work` (which holds `files`), `home`, `tmp` and `shm` in it.
+    """A new temporary folder with PARTS in it, of which `work` holds `files`.
 
     Raises SandboxError for a path that may not be written, or for more than `disk` bytes.
     """
@@ -38,7 +39,7 @@ def make(files: Mapping[str, bytes], *, disk: int) -> Path:
         raise SandboxError(f"{size} bytes of files do not fit into the sandbox, which has room for {disk}")
     base = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
     try:
-        for name in ("work", "home", "tmp", "shm"):
+        for name in PARTS:
             (base / name).mkdir()
         for path, content in files.items():
             place = base / "work" / path
@@ -48,6 +49,12 @@ def make(files: Mapping[str, bytes], *, disk: int) -> Path:
         shutil.rmtree(base, ignore_errors=True)
         raise
     return base
+
+
+def give(base: Path, user: int) -> None:
+    """Make another user the owner of a new folder and of all that is in it."""
+    for place in (base, *base.rglob("*")):
+        os.chown(place, user, user, follow_symlinks=False)
 
 
 def collect(base: Path, names: Sequence[str], *, most: int) -> dict[str, bytes]:

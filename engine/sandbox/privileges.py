@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import struct
 import tempfile
 from pathlib import Path
+
+from engine.sandbox import seccomp
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -27,14 +28,8 @@ _CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
 _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _MOUNT_READ_ONLY = 1
+_ADDR_NO_RANDOMIZE = 0x0040000
 _SYS_MOUNT_SETATTR = 442
-
-# chmod and its kin, then setxattr and removexattr and theirs; from 424 on, numbers are the same on every machine
-_COMMON = (452, 463, 466, 469)
-_ATTRIBUTE_CALLS = {
-    "x86_64": (0xC000003E, (90, 91, 268, 188, 189, 190, 197, 198, 199, *_COMMON)),
-    "aarch64": (0xC00000B7, (52, 53, 5, 6, 7, 14, 15, 16, *_COMMON)),
-}
 
 
 def adopt_orphans() -> None:
@@ -51,9 +46,14 @@ def give_up(folder: Path, *, shm: Path) -> bool:
     if namespace:
         _read_only_but(folder, shm)
     else:
-        _ignore_attribute_calls()
-    _drop_capabilities()
+        _filter(seccomp.ignore_attributes())
+    drop_capabilities()
     return namespace
+
+
+def fix_addresses() -> None:
+    """Have what this process starts load at the same addresses each time, so that what it prints is the same."""
+    _LIBC.personality(_ADDR_NO_RANDOMIZE)
 
 
 def _possible(folder: Path, shm: Path) -> bool:
@@ -94,27 +94,15 @@ def _set_mount(place: bytes, flags: int, *, add: int = 0, remove: int = 0) -> No
     _checked("mount_setattr", done)
 
 
-def _ignore_attribute_calls() -> None:
-    """A seccomp filter that answers these calls with success and does nothing."""
-    architecture, calls = _ATTRIBUTE_CALLS[platform.machine()]
-    load, equal, answer = 0x20, 0x15, 0x06
-    ignored, allowed = 0x00050000, 0x7FFF0000
-    program = [
-        (load, 0, 0, 4),
-        (equal, 1, 0, architecture),
-        (answer, 0, 0, 0x80000000),  # another architecture's calls: the process is killed
-        (load, 0, 0, 0),
-        *((equal, len(calls) - place, 0, number) for place, number in enumerate(calls)),
-        (answer, 0, 0, allowed),
-        (answer, 0, 0, ignored),
-    ]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *one) for one in program))
-    head = ctypes.create_string_buffer(struct.pack("@HP", len(program), ctypes.addressof(code)))
+def _filter(program: bytes) -> None:
+    """Put this process, and all that it starts, under a seccomp filter."""
+    code = ctypes.create_string_buffer(program, len(program))
+    head = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
     _checked("prctl", _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     _checked("prctl", _LIBC.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, head, 0, 0))
 
 
-def _drop_capabilities() -> None:
+def drop_capabilities() -> None:
     """Root without its powers, in this process and in all that it starts; nothing changes for another user."""
     if _LIBC.prctl(_PR_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0) == 0:
         for capability in range(64):

@@ -23,9 +23,13 @@ _BOMB = "held = [bytearray(1 << 20) for _ in range(int(__import__('sys').argv[1]
 
 
 async def probe(sandbox: Sandbox) -> list[str]:
-    """What does not hold: names among "memory", "network", "write", "read", "attributes", "variables", "processes".
+    """What does not hold, or is not there; empty if all is well.
 
-    Empty if all holds. Raises SandboxError if nothing can be run at all.
+    "memory", "processes"    a limit
+    "network", "read", "write", "attributes", "variables"  something outside that can be reached
+    "packages"               the environment's own, which cannot be reached
+
+    Raises SandboxError if nothing can be run at all.
     """
     bomb = await sandbox.run(["python", "-c", _BOMB, str(4 * _MEMORY >> 20)], {}, limits=_LIMITS)
     failed = ["memory"] if "allocated" in bomb.stdout else []
@@ -39,7 +43,7 @@ async def probe(sandbox: Sandbox) -> list[str]:
         found = _answer(result, sandbox.name)
         if stat.S_IMODE(secret.stat().st_mode) != 0o600:
             failed.append("attributes")
-    failed += [name for name in ("network", "write", "read", "variables") if found[name]]
+    failed += [name for name in ("network", "write", "read", "variables", "packages") if found[name]]
     if found["processes"] > _PROCESSES:
         failed.append("processes")
     return failed

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 
@@ -71,6 +72,7 @@ def main() -> None:
                 "write": writes(folder),
                 "read": reads(file),
                 "variables": "FLOWRUN_PROBE" in os.environ,
+                "packages": sys.prefix == sys.base_prefix or find_spec("pytest") is None,
                 "processes": processes(int(most)),
             }
         )

@@ -1,154 +1,65 @@
-"""The sandbox that needs nothing installed: Landlock and seccomp through sandlock, one disposable process per run."""
+"""Confinement that needs nothing installed: Landlock and seccomp through sandlock. Run by the warden."""
 
 from __future__ import annotations
 
-import asyncio
-import importlib.util
-import json
-import sys
-from collections.abc import Mapping, Sequence
+import resource
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from engine.errors import SandboxError
-from engine.sandbox import folder
-from engine.sandbox.base import Limits, SandboxResult
-from engine.sandbox.environment import Environment, environment
+import sandlock
 
-_GRACE = 20.0  # seconds beyond the timeout for the warden to clean up and answer
-_SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/dev/zero", "/dev/urandom")
-_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/pki")
-_BOOT = "import sys; sys.path += {paths!r}; from engine.sandbox.warden import main; main()"
+from engine.sandbox import privileges
+
+_OPEN_FILES = 512
+_DEVICES = ("/dev/zero", "/dev/urandom", "/dev/random")
+_PIPED = sandlock.StdioMode.PIPED
 
 
-class SandlockSandbox:
-    """Runs each command under a warden of its own (see `engine/sandbox/warden.py`)."""
+@dataclass(frozen=True)
+class Started:
+    """A confined command that runs."""
 
-    name = "sandlock"
+    process: sandlock.Process
+    stdout: IO[bytes]
+    stderr: IO[bytes]
 
-    def __init__(self, python: Environment, cache: Path) -> None:
-        self._python = python
-        self._cache = cache
-        folder.sweep()
+    def wait(self) -> int:
+        """Wait for its end: the exit code, or a signal's number negated (9 where it is not known)."""
+        result = self.process.wait()
+        if result.reason == sandlock.ExitReason.EXITED:
+            return int(result.exit_code)
+        return -result.signal if result.signal > 0 else -9
 
-    async def use(self, requirements: Sequence[str]) -> Mapping[str, str]:
-        """Give later runs these distributions; returns what could not be installed, with the reason."""
-        self._python = await environment(requirements, self._cache)
-        return self._python.failed
-
-    async def run(
-        self, command: Sequence[str], files: Mapping[str, bytes], *, limits: Limits, collect: Sequence[str] = ()
-    ) -> SandboxResult:
-        """Run `command` over `files`; see `engine.sandbox.base.Sandbox.run`."""
-        if not command or any("\0" in word for word in command):
-            raise SandboxError(f"{list(command)!r} is no command")
-        base = folder.make(files, disk=limits.disk)
-        try:
-            answer, written = await _ask(_order(command, base, limits, self._python), limits)
-            found = folder.collect(base, collect, most=limits.output)
-            return _result(answer, written, self._names(base), found)
-        finally:
-            await asyncio.to_thread(folder.remove, base)
-
-    async def close(self) -> None:
-        """Nothing is held between runs."""
-
-    def _names(self, base: Path) -> dict[str, str]:
-        """What paths are called in the output, so that it is the same in each run and on each machine."""
-        names = {str(base / "work"): "/work", str(base): "/sandbox", base.name: "sandbox"}
-        names[str(self._python.python.parents[1])] = "/python"
-        if not Path(sys.base_prefix).is_relative_to("/usr"):
-            names[sys.base_prefix] = "/python"
-        return names
+    def kill(self) -> None:
+        """Kill it."""
+        self.process.kill()
 
 
-def _order(command: Sequence[str], base: Path, limits: Limits, python: Environment) -> dict[str, Any]:
-    first = str(python.python) if command[0] == "python" else command[0]
-    system = [one for one in (*_SYSTEM, *(_NETWORK if limits.network else ())) if Path(one).exists()]
-    return {
-        "command": [first, *command[1:]],
-        "base": str(base),
-        "readable": [*system, *map(str, python.readable)],
-        "environment": {
-            "PATH": f"{python.python.parent}:/usr/bin:/bin",
-            "HOME": str(base / "home"),
-            "TMPDIR": str(base / "tmp"),
-            "USER": "sandbox",
-            "LOGNAME": "sandbox",
-            "LANG": "C.UTF-8",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONHASHSEED": "0",
-        },
-        "timeout": limits.timeout,
-        "memory": limits.memory,
-        "processes": limits.processes,
-        "cpus": limits.cpus,
-        "output": limits.output,
-        "disk": limits.disk,
-        "network": limits.network,
-    }
+def start(order: Mapping[str, Any]) -> Started:
+    """Confine and start the command of an order."""
+    base = Path(order["base"])
+    own_shm = privileges.give_up(base, shm=base / "shm")
+    resource.setrlimit(resource.RLIMIT_DATA, (order["memory"], order["memory"]))
+    process = _policy(order, base, own_shm).popen(order["command"], sandlock.StdioMode.NULL, _PIPED, _PIPED)
+    return Started(process, process.stdout, process.stderr)
 
 
-async def _ask(order: Mapping[str, Any], limits: Limits) -> tuple[dict[str, Any], bytes]:
-    """Start a warden, hand it the order, wait for its answer; whatever happens, it is gone afterwards."""
-    spec = importlib.util.find_spec("sandlock")
-    assert spec is not None and spec.origin is not None
-    own = Path(__file__).parents[2]
-    boot = _BOOT.format(paths=[str(own), str(Path(spec.origin).parents[1])])
-    pipe = asyncio.subprocess.PIPE
-    warden = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-S",
-        "-c",
-        boot,
-        stdin=pipe,
-        stdout=pipe,
-        stderr=pipe,
-        env={},
-        cwd="/",
-        start_new_session=True,
+def _policy(order: Mapping[str, Any], base: Path, own_shm: bool) -> sandlock.Sandbox:
+    return sandlock.Sandbox(
+        # Of /proc, sandlock shows the sandbox's own processes alone.
+        fs_readable=[*order["readable"], *_DEVICES, "/proc"],
+        fs_writable=[str(base), "/dev/null", *(["/dev/shm"] if own_shm else [])],  # noqa: S108
+        net_allow=["tcp://*:*", "udp://*:*"] if order["network"] else [],
+        clean_env=True,
+        env={**order["environment"], "HOME": str(base / "home"), "TMPDIR": str(base / "tmp")},
+        cwd=str(base / "work"),
+        max_memory=order["memory"],
+        max_processes=order["processes"],
+        max_cpu=max(1, int(order["cpus"] * 100)) if order["cpus"] < 1 else None,
+        max_open_files=_OPEN_FILES,
+        extra_deny_syscalls=["memfd_create"],  # files in memory that no limit counts
+        name=base.name,  # the host name; no two sandboxes may have the same
+        no_randomize_memory=True,  # an address in the output is the same in the next run
     )
-    assert warden.stdin and warden.stdout and warden.stderr
-    try:
-        warden.stdin.write(json.dumps(order).encode() + b"\n")
-        async with asyncio.timeout(limits.timeout + _GRACE):
-            output, problem = await asyncio.gather(warden.stdout.read(), warden.stderr.read())
-    except TimeoutError:
-        warden.kill()
-        raise SandboxError("the sandlock sandbox did not end in time") from None
-    finally:
-        warden.stdin.close()  # the lifeline: a warden that still runs kills everything and ends
-        await warden.wait()
-    head, found, written = output.partition(b"\n")
-    if warden.returncode or not found:
-        last = problem.decode("utf-8", "replace").strip().splitlines()
-        raise SandboxError(f"the sandlock sandbox broke: {last[-1] if last else f'exit code {warden.returncode}'}")
-    return json.loads(head), written
-
-
-def _result(
-    answer: Mapping[str, Any], written: bytes, names: Mapping[str, str], files: Mapping[str, bytes]
-) -> SandboxResult:
-    out, err = (_text(one, names) for one in (written[: answer["kept"][0]], written[answer["kept"][0] :]))
-    ended = answer["ended"]
-    if ended == "disk":
-        ended, err = "killed", err + "\n[killed: it made too many or too large files]\n"
-    return SandboxResult(
-        ended=ended,
-        exit_code=answer["exit_code"],
-        stdout=out,
-        stderr=err,
-        stdout_bytes=answer["totals"][0],
-        stderr_bytes=answer["totals"][1],
-        duration=answer["duration"],
-        peak_memory=answer["peak_memory"],
-        files=files,
-    )
-
-
-def _text(written: bytes, names: Mapping[str, str]) -> str:
-    text = written.decode("utf-8", "replace")
-    for path, name in names.items():
-        text = text.replace(path, name)
-    return text

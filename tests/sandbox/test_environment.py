@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.sandbox.confined import ConfinedSandbox
 from engine.sandbox.environment import Environment, environment
-from engine.sandbox.sandlock import SandlockSandbox
 from tests.support.sandboxes import environments, opened, run
 
 
@@ -70,9 +70,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sandbox(cache: Path) -> SandlockSandbox:
-    opened("sandlock", cache)  # or skip
-    return SandlockSandbox(make(cache), cache)
+def sandbox(cache: Path) -> ConfinedSandbox:
+    return ConfinedSandbox(opened("auto", cache).name, make(cache), cache)
 
 
 def make(cache: Path, *requirements: str) -> Environment:
@@ -80,7 +79,7 @@ def make(cache: Path, *requirements: str) -> Environment:
 
 
 def test_declared_requirements_are_there_and_nothing_else_runs(
-    sandbox: SandlockSandbox, cache: Path, monkeypatch: pytest.MonkeyPatch
+    sandbox: ConfinedSandbox, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert asyncio.run(sandbox.use(["alpha", "hooked"])) == {}
     assert run(sandbox, "import alpha, beta, pytest; print(alpha.NAME, beta.VALUE)").stdout == "alpha 2 7\n"
@@ -93,7 +92,7 @@ def test_declared_requirements_are_there_and_nothing_else_runs(
 
 
 def test_what_cannot_be_installed_is_told_and_the_rest_is_there(
-    sandbox: SandlockSandbox, cache: Path, index: Path
+    sandbox: ConfinedSandbox, cache: Path, index: Path
 ) -> None:
     wanted = ["alpha==1.0", "alpha==2.0", "late>=1", "source", "json", "not a name", "x @ file:///etc/passwd", "-r x"]
     failed = asyncio.run(sandbox.use(wanted))

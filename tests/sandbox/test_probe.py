@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError, SandboxError
-from engine.sandbox import open_sandbox
+from engine.sandbox import BACKENDS, open_sandbox
 from engine.sandbox.base import Limits, SandboxResult
 from engine.sandbox.probe import probe
 from tests.support.sandboxes import environments, opened
@@ -45,7 +45,7 @@ class Unprotected:
 def test_without_protection_everything_fails(tmp_path: Path) -> None:
     found = asyncio.run(probe(Unprotected(tmp_path)))
     everything = {"memory", "attributes", "network", "write", "read", "variables", "processes"}
-    assert set(found) == everything
+    assert {*found} - {"packages"} == everything
     assert "FLOWRUN_PROBE" not in os.environ
 
 
@@ -55,13 +55,14 @@ def test_a_sandbox_that_runs_nothing_is_no_sandbox(tmp_path: Path, said: str) ->
         asyncio.run(probe(Unprotected(tmp_path, said)))
 
 
-def test_sandlock_holds(tmp_path_factory: pytest.TempPathFactory) -> None:
-    assert asyncio.run(probe(opened("sandlock", environments(tmp_path_factory)))) == []
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_backend_that_is_there_holds(backend: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert asyncio.run(probe(opened(backend, environments(tmp_path_factory)))) == []
 
 
 def test_a_backend_that_is_not_there_is_refused_by_name() -> None:
     for name in ("podman", "chroot"):
-        with pytest.raises(InputError, match=f"no backend '{name}' here; there is: auto, sandlock"):
+        with pytest.raises(InputError, match=f"no backend '{name}' here; there is: auto, bubblewrap, sandlock"):
             asyncio.run(open_sandbox(name, limits=Limits()))
 
 
@@ -71,8 +72,24 @@ def test_a_limit_that_makes_no_sense_is_refused(limits: Limits) -> None:
         asyncio.run(open_sandbox(limits=limits))
 
 
-def test_a_kernel_without_landlock_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_without_landlock_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     library = pytest.importorskip("sandlock", reason="needs Linux", exc_type=ImportError)
     monkeypatch.setattr(library, "landlock_abi_version", lambda: -1)
     with pytest.raises(InputError, match=r"no sandbox, .* sandlock: it needs Linux 6\.12 or later with Landlock"):
-        asyncio.run(open_sandbox("auto", limits=Limits()))
+        asyncio.run(open_sandbox("sandlock", limits=Limits(), cache=environments(tmp_path_factory)))
+
+
+def test_a_machine_without_bubblewrap_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(InputError, match="bubblewrap: it needs the program bwrap: install bubblewrap"):
+        asyncio.run(open_sandbox("bubblewrap", limits=Limits(), cache=environments(tmp_path_factory)))
+
+
+def test_another_system_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(InputError, match="no sandbox, so no generated code is run: it needs Linux"):
+        asyncio.run(open_sandbox(limits=Limits()))
