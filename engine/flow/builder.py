@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.flow.expressions import Names
-from engine.flow.faults import Faults
+from engine.flow.faults import MOST, Faults
 from engine.flow.layers import Layers
 from engine.flow.model import Flow, Input, StateKey
 from engine.flow.nodes import NodeBuilder
@@ -95,6 +95,8 @@ class Builder:
         bundler = Bundler()
         state = {}
         for name, given in self._section("state").items():
+            if len(self.faults.found) > MOST:
+                break
             state[name] = StateKey(name, self._schema(bundler, name, given["schema"]), given.get("reduce", "replace"))
             self._check_key(state[name])
         self.schema_files = tuple(str(one) for one in bundler.files)

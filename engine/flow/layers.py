@@ -13,7 +13,7 @@ from engine.flow.merge import merge_all
 from engine.flow.model import Place
 from engine.flow.overrides import read_set, read_set_file
 from engine.flow.reader import read_source
-from engine.flow.source import Keys, Source, Spot
+from engine.flow.source import Keys, Source, Spot, absolute
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def read_layers(path_or_name: str, sets: Sequence[str] = (), set_files: Sequence
 def _chain(path: Path) -> list[Source]:
     """The file and what it extends, the lowest first."""
     sources = [read_source(path)]
-    seen = {path.resolve(): sources[0].name}
+    seen = {absolute(path): sources[0].name}
     while True:
         source = sources[-1]
         target = source.data.get("extends")
@@ -95,10 +95,10 @@ def _chain(path: Path) -> list[Source]:
             base = find_flow(target, source.path.parent)
         except InputError as error:
             raise _at_extends(source, str(error)) from None
-        if base.resolve() in seen:
-            raise _at_extends(source, "a cycle: " + " -> ".join([*seen.values(), seen[base.resolve()]]))
+        if absolute(base) in seen:
+            raise _at_extends(source, "a cycle: " + " -> ".join([*seen.values(), seen[absolute(base)]]))
         sources.append(read_source(base))
-        seen[base.resolve()] = sources[-1].name
+        seen[absolute(base)] = sources[-1].name
 
 
 def _at_extends(source: Source, message: str) -> FlowError:

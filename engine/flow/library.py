@@ -16,10 +16,15 @@ def find_flow(path_or_name: str, folder: Path | None = None) -> Path:
     if is_name(path_or_name):
         return _shipped(path_or_name)
     path = (folder or Path()) / path_or_name
-    if path.is_dir():
-        raise InputError(f"{path_or_name} is a folder, not a flow file")
-    if not path.exists():
-        raise InputError(f"no flow file '{path_or_name}'{_near(path)}")
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(
+                f"'{path_or_name}' is {'a folder' if path.is_dir() else 'no regular file'}, not a flow file"
+            )
+        if not path.exists():
+            raise InputError(f"no flow file '{path_or_name}'{_near(path)}")
+    except OSError as error:
+        raise InputError(f"no flow file '{path_or_name[:100]}': {error.strerror}") from None
     return path
 
 

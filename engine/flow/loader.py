@@ -17,7 +17,7 @@ from engine.flow.library import find_flow
 from engine.flow.model import Flow
 from engine.flow.repair import repaired
 from engine.flow.scanner import Reference
-from engine.flow.source import Keys
+from engine.flow.source import Keys, absolute
 from engine.flow.structure import flaws
 
 MAX_NODES = 100_000
@@ -108,7 +108,7 @@ class _Loader:
             faults.raise_all()
         if flawed:
             document = repaired(document, flawed)
-        own = around if around else tuple(Path(one).resolve() for one in layers.files[-1:])
+        own = around if around else tuple(absolute(Path(one)) for one in layers.files[-1:])
         subflows = self._subflows(layers, document, faults, own)
         builder = Builder(
             layers, document, faults, subflows={name: one.flow.document for name, one in subflows.items()}
@@ -148,7 +148,7 @@ class _Loader:
         if isinstance(given, Mapping):
             return self.load(layers.below(path), (*around, around[-1]))
         file = find_flow(given, layers.folder(path))
-        key = file.resolve()
+        key = absolute(file)
         if key in around:
             raise InputError(f"'{given}' contains this flow itself")
         if key not in self.known:

@@ -30,6 +30,8 @@ def read_set_file(text: str, document: Mapping[str, Any]) -> Source:
     """The document that `path=FILE` stands for; the value is the file's text. Raises FlowError, InputError."""
     path, name = _split(text, "--set-file", "FILE")
     try:
+        if Path(name).exists() and not Path(name).is_file():
+            raise InputError(f"--set-file {text}: '{name}' is no regular file")
         if Path(name).stat().st_size > MAX_BYTES:
             raise InputError(f"--set-file {text}: the file is larger than {MAX_BYTES} bytes")
         content = Path(name).read_text(encoding="utf-8")
@@ -61,6 +63,8 @@ def _document(
     spots: dict[int, dict[str | int, Spot]],
 ) -> Source:
     parts = path.split(".")
+    if parts[0] == "extends":
+        raise InputError(f"{option} {text}: 'extends' can be said in a file only; write one that extends what you want")
     if parts[0] not in top_level_keys():
         parts = ["params", *parts]
     data: Any = value

@@ -126,10 +126,10 @@ class _Builder:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             self._fault(_explain(error, self.source.text, mark), mark)
-        except ReaderError as error:
+        except (ReaderError, UnicodeEncodeError):
             found = _FORBIDDEN.search(self.source.text)
             line, column = self.source.at(found.start() if found else 0)
-            character = f"U+{ord(found[0]):04X}" if found else str(error.reason)
+            character = f"U+{ord(found[0]):04X}" if found else "that stands here"
             self.faults.append(
                 self.source.diagnostic(f"not YAML: the character {character} is not allowed", line, column)
             )

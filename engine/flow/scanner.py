@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from engine.flow.suggestion import Hint
 
+MOST = 100
+
 _TOKEN = re.compile(
     r"""[rRbB]{0,2}(?P<quote>'''|\"\"\"|'|")"""  # where a string begins
     r"|(?P<name>[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*)(?P<call>\s*\()?"
@@ -46,10 +48,13 @@ class Piece:
 
 
 def split(text: str) -> Iterator[Piece]:
-    """The pieces of a string. Raises ExpressionFault for a `${` without its `}`."""
-    position = 0
+    """The pieces of a string. Raises ExpressionFault for a `${` without its `}`, and for more than MOST expressions."""
+    position, count = 0, 0
     while position < len(text):
         start = text.find("${", position)
+        count += 1
+        if count > MOST:
+            raise ExpressionFault(f"more than {MOST} expressions in one text", start)
         if start < 0:
             yield Piece(text[position:], position, False)
             return

@@ -12,7 +12,7 @@ from engine.errors import Diagnostic
 from engine.flow.acceptance import accepts_schema
 from engine.flow.reader import MAX_INTEGER
 from engine.flow.shapes import pointed
-from engine.flow.source import Keys, Source, display
+from engine.flow.source import Keys, Source, absolute, display
 
 MAX_BYTES = 4 * 2**20
 MAX_DEPTH = 100
@@ -49,7 +49,7 @@ class Bundler:
     def _whole(self, schema: Any, folder: Callable[[Keys], Path], path: Path | None) -> dict[str, Any]:
         if not isinstance(schema, Mapping):
             raise SchemaFault("is not a JSON Schema: it is no object")
-        bundle = _Bundle(self, {} if path is None else {path.resolve(): "#"})
+        bundle = _Bundle(self, {} if path is None else {absolute(path): "#"})
         whole = bundle.rewritten(schema, folder, "#")
         if bundle.taken:
             whole["$defs"] = {**whole.get("$defs", {}), **bundle.taken}
@@ -60,7 +60,7 @@ class Bundler:
         return dict(whole)
 
     def _read(self, path: Path) -> Any:
-        key = path.resolve()
+        key = absolute(path)
         if key not in self.files:
             self.files[key] = _load(path)
         return self.files[key]
@@ -103,7 +103,7 @@ class _Bundle:
         if not file:
             return home + pointer
         path = folder / file
-        key = path.resolve()
+        key = absolute(path)
         if key not in self.homes:
             name = _free_name(path.name, self.taken)
             self.homes[key] = f"#/$defs/{name}"
@@ -149,13 +149,15 @@ def _all_references(value: Any) -> list[str]:
 def _load(path: Path) -> Any:
     name = display(path)
     try:
+        if path.exists() and not path.is_file():
+            raise SchemaFault(f"'{name}' is no regular file")
         if path.stat().st_size > MAX_BYTES:
             raise SchemaFault(f"the schema file '{name}' is larger than {MAX_BYTES} bytes")
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise SchemaFault(f"the schema file '{name}' is not UTF-8") from None
-    except OSError as error:
-        raise SchemaFault(f"cannot read the schema file '{name}': {error.strerror or error}") from None
+    except (OSError, ValueError) as error:
+        raise SchemaFault(f"cannot read the schema file '{name[:100]}': {getattr(error, 'strerror', error)}") from None
     try:
         value = json.loads(text, parse_int=_integer, parse_constant=_refuse)
         json.dumps(value, ensure_ascii=False).encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -88,7 +89,10 @@ class Source:
 
 def display(path: Path) -> str:
     """A path as messages show it: relative when it lies below the working directory."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except (ValueError, OSError):
-        return str(path)
+    whole = absolute(path)
+    return str(whole.relative_to(Path.cwd())) if whole.is_relative_to(Path.cwd()) else str(path)
+
+
+def absolute(path: Path) -> Path:
+    """A path from the root. A link stays one: it is a name of its own, and `resolve` fails for links in a circle."""
+    return Path(os.path.abspath(path))  # noqa: PTH100

@@ -137,6 +137,12 @@ def test_what_fails_in_a_run_names_the_expression(text: str, message: str) -> No
     assert text in str(raised.value)
 
 
+def test_a_text_of_very_many_expressions_is_refused() -> None:
+    assert compile_value("${params.n}" * 50, NAMES).evaluate(SCOPE) == "3" * 50
+    with pytest.raises(ExpressionFault, match="more than 100 expressions"):
+        compile_value("${params.n}" * 101, NAMES)
+
+
 def test_a_name_without_a_value_is_named() -> None:
     compiled = compile_value("${state.verdict.total > 1}", NAMES)
     with pytest.raises(FlowrunError, match=r"'state\.verdict\.total' has no value"):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -194,11 +195,17 @@ def test_ten_thousand_nodes(workdir: Path) -> None:
         ("mien.yaml", "no flow file 'mien.yaml'. Did you mean 'mine.yaml'?"),
         ("there/mine.yaml", "there is no folder 'there'"),
         ("./folder", "is a folder"),
+        ("./pipe", "is no regular file"),
+        ("/dev/zero", "is no regular file"),
+        (f"{'x' * 5000}.yaml", "File name too long"),
+        ("circle.yaml", "no flow file 'circle.yaml'"),
     ],
 )
 def test_a_flow_that_is_not_there(name: str, message: str, workdir: Path) -> None:
     save(RICH, "mine.yaml")
     Path("folder").mkdir()
+    os.mkfifo("pipe")
+    Path("circle.yaml").symlink_to("circle.yaml")
     with pytest.raises(InputError) as raised:
         load_flow(name)
     assert message in str(raised.value)

@@ -103,6 +103,7 @@ def test_later_sets_stand_over_earlier_ones(workdir: Path) -> None:
             "--set:1:16: node 'a': when: unknown name 'params.m'. 'params' has n, qa, names, free",
         ),
         ("n=[1", "--set:1:5: not YAML: did not find expected ',' or ']' (while parsing a flow sequence)"),
+        ("qa.mode=a\udcffb", "--set:1:10: not YAML: the character U+DCFF is not allowed"),
         ("n={a: 1, a: 2}", "--set:1:10: duplicate key 'a', first given in line 1"),
     ],
 )
@@ -121,6 +122,12 @@ def test_a_set_without_a_path_or_a_value(text: str, workdir: Path) -> None:
         load_flow("x.yaml", sets=[text])
 
 
+def test_a_base_is_set_in_a_file_only(workdir: Path) -> None:
+    Path("x.yaml").write_text(BASE)
+    with pytest.raises(InputError, match="'extends' can be said in a file only"):
+        load_flow("x.yaml", sets=["extends=other.yaml"])
+
+
 def test_set_file_takes_the_text_of_a_file(workdir: Path) -> None:
     Path("x.yaml").write_text(BASE)
     Path("prompt.txt").write_text("a: 1\n${x} é\n")
@@ -133,6 +140,7 @@ def test_set_file_takes_the_text_of_a_file(workdir: Path) -> None:
         ("qa.mode=none.txt", "cannot read the file: No such file"),
         ("qa.mode=latin.txt", "not UTF-8"),
         ("qa.mode", "expected PATH=FILE"),
+        ("qa.mode=/dev/zero", "no regular file"),
     ],
 )
 def test_a_wrong_set_file(text: str, message: str, workdir: Path) -> None:

@@ -103,6 +103,13 @@ def test_what_is_no_schema(text: str, message: str, workdir: Path) -> None:
         Bundler().from_file(Path("x.json"))
 
 
+@pytest.mark.parametrize("name", ["no\0name", "x" * 5000, "/dev/zero", "circle.json", "."])
+def test_a_file_that_cannot_be_read(name: str, workdir: Path) -> None:
+    Path("circle.json").symlink_to("circle.json")
+    with pytest.raises(SchemaFault, match=r"cannot read|no regular file"):
+        Bundler().from_file(Path(name))
+
+
 def test_each_file_is_read_once(workdir: Path) -> None:
     path = save("x.json", {"type": "string"})
     bundler = Bundler()
