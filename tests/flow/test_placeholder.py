@@ -14,8 +14,12 @@ from engine.placeholder import unwritten
 
 def test_a_placeholder_refuses_to_run() -> None:
     ctx: Any = SimpleNamespace(node="plan", item=None)
+
+    async def call() -> None:
+        await unwritten({}, ctx)
+
     with pytest.raises(NodeError, match="node 'plan': is a placeholder; write the node"):
-        asyncio.run(unwritten({}, ctx))
+        asyncio.run(call())
 
 
 def test_a_placeholder_is_a_node_like_any_other(workdir: Path) -> None:
