@@ -55,6 +55,7 @@ async def draft_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any
         claims=claims_text(inputs["claims"]),
         seat=str(seat),
         preference=preference,
+        own=claims_text([one for one in inputs["claims"] if one["seat"] == seat]),
     )
     attempts: list[dict[str, Any]] = []
     draft = Draft(None, ())
@@ -73,7 +74,8 @@ async def draft_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any
         checks = "\n".join(f"- {_line(one)}" for one in draft.checks[:_MOST_SHOWN])
         said = Message("assistant", answer.text or "(nothing)")
         messages = [*messages, said, *render(_PROMPTS / "architect_retry.md", checks=checks)]
-    ctx.event("sketch drafted", seat=seat, valid=draft.valid, attempts=len(attempts))
+    if not draft.valid:
+        ctx.event("note", text=f"seat {seat} has no valid sketch: {_line(Check(**attempts[-1]['checks'][0]))}"[:300])
     candidate = {
         "seat": seat,
         "preference": preference,

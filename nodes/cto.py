@@ -60,7 +60,7 @@ async def adopt_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any
         "fallback": fallback,
         "diagnostics": diagnostics(candidates),
     }
-    ctx.event("sketch adopted", seat=verdict["winner"], why=verdict["why"])
+    ctx.event("note", text=verdict["why"])
     return {"verdict": verdict, "contract": contract}
 
 
@@ -186,7 +186,8 @@ def _none_valid(rejected: Sequence[Mapping[str, Any]]) -> str:
 
 def _why(ranked: Sequence[Score], best: Candidate, fallback: str | None) -> str:
     files, team = len(best["sketch"]["files"]), len(best["sketch"]["developer_plan"]["owners"])
-    text = f"seat {best['seat']} ({best['preference']}; {files} files, {team} developers) with {ranked[0].total} of 8 points"
+    text = f"seat {best['seat']} ({best['preference']}; {files} files, {team} developers)"
+    text += f" with {ranked[0].total} of 8 points"
     if len(ranked) > 1:
         text += f", before seat {ranked[1].seat} with {ranked[1].total}"
     if reason := tie_break(ranked):

@@ -23,7 +23,7 @@ async def normalize_requirements(inputs: Mapping[str, Any], ctx: Context) -> dic
             f"{path}: the document states no requirement: {_what(document)}. "
             "Say in a sentence or two what the program has to do"
         )
-    ctx.event("preprocessed", sections=len(document["sections"]), dropped=len(document["dropped"]))
+    ctx.event("note", text=f"{len(document['sections'])} sections, {len(document['dropped'])} pieces dropped")
     return {"document": document}
 
 

@@ -102,7 +102,7 @@ class _Checks:
         listed = set(self.paths)
         raw = [(f"repo_tree[{i}]", canonical(one)) for i, one in enumerate(self.sketch["repo_tree"])]
         for place, path in [*places, *(one for one in raw if one[1] not in listed)]:
-            if found := paths.fault(path):
+            if found := paths.fault(path) or paths.fault(unicodedata.normalize("NFKC", path)):
                 yield Check("bad_path", place, f"'{path[:100]}': {found}")
         if found := paths.clash({*self.paths, *self.tree}):
             yield Check("path_clash", "repo_tree", f"'{found}' is a file and the folder of another file")

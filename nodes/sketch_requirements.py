@@ -24,7 +24,7 @@ def requirement_faults(requirements: Sequence[str]) -> Iterator[tuple[int, str, 
         except (InvalidRequirement, RecursionError):
             yield index, "bad_requirement", f"'{text[:100]}' is no requirement; write 'name' or 'name>=1.2'"
             continue
-        name = canonicalize_name(requirement.name)
+        name = requirement.name = canonicalize_name(requirement.name)
         fault = _name_fault(name, requirement)
         if fault is not None:
             yield index, *fault
