@@ -19,6 +19,15 @@ from engine.sandbox import folder
 ROOM = 1 << 20
 
 
+@pytest.fixture(autouse=True, scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where folders are made: not where those of other processes are."""
+    with pytest.MonkeyPatch.context() as patch:
+        folders = tmp_path_factory.mktemp("runs")
+        patch.setattr(tempfile, "tempdir", str(folders))
+        yield folders
+
+
 @pytest.fixture
 def base() -> Iterator[Path]:
     made = folder.make({"a.txt": b"one", "src/b.bin": b"\x00\xff"}, disk=ROOM)
@@ -34,11 +43,11 @@ def test_files_go_in_and_come_out(base: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", "a\\b", "a\0b", ".git/config", "con"])
-def test_a_path_that_leads_elsewhere_is_refused(path: str) -> None:
-    before = set(Path(tempfile.gettempdir()).glob(f"{folder.PREFIX}*"))
+def test_a_path_that_leads_elsewhere_is_refused(path: str, runs: Path) -> None:
+    before = set(runs.iterdir())
     with pytest.raises(SandboxError, match="cannot be put into the sandbox"):
         folder.make({"ok": b"", path: b""}, disk=ROOM)
-    assert set(Path(tempfile.gettempdir()).glob(f"{folder.PREFIX}*")) == before
+    assert set(runs.iterdir()) == before
 
 
 def test_files_that_clash_or_do_not_fit_are_refused() -> None:
