@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from engine.effects import Effects
@@ -47,15 +46,13 @@ class Context:
     seed: int
     role: str
     ended: str | None
-    folder: Path
     effects: Effects
     conclusions: list[Conclusion]
 
     @property
     def workspace(self) -> Workspace:
-        """The run's Git repository; made on first use."""
-        path = self.folder / "repo"
-        return Workspace.open(path) if path.exists() else Workspace.create(path)
+        """The run's Git repository."""
+        return self.effects.workspace
 
     @property
     def max_input_tokens(self) -> int:

@@ -6,6 +6,8 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from engine.budget import Budget
@@ -14,6 +16,7 @@ from engine.events import EventLog
 from engine.journal import Journal
 from engine.models.base import Answer, Decoding, Model, Request
 from engine.sandbox.base import Limits, Sandbox, SandboxResult
+from engine.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,13 @@ class RoleModel:
 class Effects:
     """What a run's nodes share.
 
+    folder    the run's folder
     models    by role, with an entry "default"
     reruns    by node, how often its work was asked for anew
     stopping  set when the user asks to stop
     """
 
+    folder: Path
     journal: Journal
     budget: Budget
     events: EventLog
@@ -44,6 +49,12 @@ class Effects:
     requirements: tuple[str, ...] = ()
     stopping: bool = False
     reused: int = 0
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The run's Git repository; made on first use."""
+        path = self.folder / "repo"
+        return Workspace.open(path) if path.exists() else Workspace.create(path)
 
     def role(self, name: str) -> RoleModel:
         """The model of a role, or the default one."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
 from engine.errors import InputError
 from engine.flow.model import Flow
+from engine.journal import Journal
 
 Inputs = Mapping[str, Any]
 
@@ -82,6 +84,23 @@ def _value(name: str, text: str, kind: str) -> Any:
     if not isinstance(value, wanted[kind]) or (kind != "boolean" and isinstance(value, bool)):
         raise InputError(f"--input {name}: '{text}' is not {'an' if kind == 'integer' else 'a'} {kind}")
     return value
+
+
+def keep_inputs(folder: Path, inputs: Inputs) -> None:
+    """Keep a run's inputs in its journal, so that a resume does not depend on the user's files."""
+    journal = Journal(folder / "journal.sqlite")
+    with closing(journal):
+        journal.set_meta("inputs", journal.put({**_kept(journal), **inputs}))
+
+
+def kept_inputs(journal: Journal) -> dict[str, Any]:
+    """The inputs that a run's journal keeps."""
+    kept: dict[str, Any] = journal.get(journal.meta("inputs"))
+    return kept
+
+
+def _kept(journal: Journal) -> dict[str, Any]:
+    return kept_inputs(journal) if journal.meta("inputs") else {}
 
 
 def changed_inputs(recorded: Inputs, choice: Literal["refuse", "keep", "use"]) -> dict[str, Any]:

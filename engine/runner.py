@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +19,7 @@ from engine.flow.model import Flow
 from engine.fork import create_fork, fork_point
 from engine.graph import GraphState, compile_graph
 from engine.history import Plan, Step, plan_resume, read_history
-from engine.inputs import Inputs, changed_inputs
+from engine.inputs import Inputs, changed_inputs, keep_inputs, kept_inputs
 from engine.journal import Journal
 from engine.opening import RunOptions, Tools, open_tools
 from engine.records import first_record, refuse_changed_repository, repository_head, resumed
@@ -84,19 +84,31 @@ class ResumeChoices:
     discard: bool = False
 
 
-async def start_run(flow: Flow, inputs: Inputs, options: RunOptions, root: Path, watch: Watch = Watch()) -> RunResult:
-    """Run a flow in a new folder below `root`. Raises InputError before anything is made if something is missing."""
+async def start_run(
+    flow: Flow, inputs: Inputs, options: RunOptions, root: Path, watch: Watch = Watch(), *, tools: Tools | None = None
+) -> RunResult:
+    """Run a flow in a new folder below `root`, with `tools` that are open already or those that the flow names.
+
+    Raises InputError before anything is made if something is missing.
+    """
     refuse_unsupported(flow)
     for node in flow.nodes.values():
         resolve_call(node)
-    async with open_tools(flow, options) as tools:
-        run = create_run(root, flow, first_record(flow, inputs, options, tools))
+    async with _opened(tools, flow, options) as tools:
+        record = first_record(flow, inputs, options, tools)
+        run = create_run(root, flow, record, lambda folder: keep_inputs(folder, inputs))
         with run.locked():
-            return await _execute(run, flow, inputs, options, tools, watch, None)
+            return await _execute(run, flow, options, tools, watch, None)
 
 
 async def resume_run(
-    run: RunFolder, flow: Flow, options: RunOptions, choices: ResumeChoices = ResumeChoices(), watch: Watch = Watch()
+    run: RunFolder,
+    flow: Flow,
+    options: RunOptions,
+    choices: ResumeChoices = ResumeChoices(),
+    watch: Watch = Watch(),
+    *,
+    tools: Tools | None = None,
 ) -> RunResult | None:
     """Go on with a run: where it was stopped, or, after an edit, at the first step that depends on the edit.
 
@@ -112,10 +124,16 @@ async def resume_run(
         plan = plan_resume(steps, old, flow, inputs=inputs, rerun=choices.rerun) if steps else None
         if plan is not None and not watch.on_plan(plan):
             return None
-        async with open_tools(flow, options) as tools:
+        async with _opened(tools, flow, options) as tools:
             run.update(**resumed(record, flow, options, tools, plan, choices.rerun))
             run.write_flow(flow)
-            return await _execute(run, flow, inputs or None, options, tools, watch, plan)
+            if inputs:
+                keep_inputs(run.path, inputs)
+            return await _execute(run, flow, options, tools, watch, plan)
+
+
+def _opened(tools: Tools | None, flow: Flow, options: RunOptions) -> AbstractAsyncContextManager[Tools]:
+    return open_tools(flow, options) if tools is None else nullcontext(tools)
 
 
 async def fork_run(
@@ -132,7 +150,7 @@ async def fork_run(
     async with open_tools(flow, options) as tools:
         run = create_fork(parent, root, flow, point, first_record(flow, {}, options, tools))
         with run.locked():
-            return await _execute(run, flow, None, options, tools, watch, point)
+            return await _execute(run, flow, options, tools, watch, point)
 
 
 def refuse_unsupported(flow: Flow) -> None:
@@ -147,13 +165,7 @@ def refuse_unsupported(flow: Flow) -> None:
 
 
 async def _execute(
-    run: RunFolder,
-    flow: Flow,
-    inputs: Inputs | None,
-    options: RunOptions,
-    tools: Tools,
-    watch: Watch,
-    plan: Plan | None,
+    run: RunFolder, flow: Flow, options: RunOptions, tools: Tools, watch: Watch, plan: Plan | None
 ) -> RunResult:
     events = EventLog(run.path / "events.jsonl")
     for listener in watch.listeners:
@@ -163,8 +175,10 @@ async def _execute(
     try:
         budget = Budget(flow.budget, journal)
         reruns = run.record()["reruns"]
-        effects = Effects(journal, budget, events, tools.models, tools.sandbox, tools.limits, reruns)
-        steps = Steps(flow, effects, run.path, _kept_inputs(journal, inputs), options.seed)
+        effects = Effects(run.path, journal, budget, events, tools.models, tools.sandbox, tools.limits, reruns)
+        steps = Steps(flow, effects, kept_inputs(journal), options.seed)
+        if (run.path / "repo").is_dir():
+            effects.workspace.release_locks()
         run.update(status="running")
         events.emit("run started", run=run.id, flow=flow.name)
         result = await _watched(run, flow, steps, watch, plan)
@@ -217,14 +231,6 @@ def _thread(run: RunFolder) -> RunnableConfig:
 async def _history(run: RunFolder, flow: Flow) -> list[Step]:
     async with _checkpoints(run) as saver:
         return await read_history(flow, saver, _thread(run))
-
-
-def _kept_inputs(journal: Journal, inputs: Inputs | None) -> dict[str, Any]:
-    """The inputs, kept in the journal at the start so that a resume does not depend on the user's files."""
-    if inputs is not None:
-        journal.set_meta("inputs", journal.put(inputs))
-    kept: dict[str, Any] = journal.get(journal.meta("inputs"))
-    return kept
 
 
 def _write_end(run: RunFolder, effects: Effects, result: RunResult) -> None:

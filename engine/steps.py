@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from engine.context import Conclusion, Context
@@ -39,7 +38,6 @@ class Steps:
 
     flow: Flow
     effects: Effects
-    folder: Path
     given: Mapping[str, Any]
     seed: int
     conclusions: list[Conclusion] = field(default_factory=list)
@@ -97,7 +95,6 @@ class _Call:
             seed=self.steps.seed,
             role=self.declaration.role,
             ended=self.ended,
-            folder=self.steps.folder,
             effects=self.steps.effects,
             conclusions=self.steps.conclusions,
         )

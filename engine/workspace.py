@@ -78,6 +78,12 @@ class Workspace:
         except NotGitRepository:
             raise WorkspaceError(f"{path}: no Git repository is there") from None
 
+    def release_locks(self) -> None:
+        """Remove what a killed process left locked; only for who knows that nobody else is at work here."""
+        with _told(self.path):
+            for lock in (self.path / ".git").rglob("*.lock"):
+                lock.unlink(missing_ok=True)
+
     def close(self) -> None:
         """Give back open files."""
         self._git.close()
