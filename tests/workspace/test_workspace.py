@@ -252,6 +252,7 @@ def test_the_log_tells_who_changed_what(work: Workspace) -> None:
     work.merge("main", "ada", message="Merge ada", author="CTO")
     log = work.log("main")
     assert log[0].subject == "Merge ada" and log[0].changed == ()
+    assert work.show("main") == log[0] and work.show(log[-1].id) == log[-1]
     assert {(one.author, one.subject, one.changed) for one in log[1:]} == {
         ("Ada a@b X: y", "ada: a.py", ("a.py",)),
         ("Bo", "Change c", ("src/c.py",)),
