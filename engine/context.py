@@ -10,21 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.effects import Effects
+from engine.effects import Conclusion, Effects
 from engine.models.base import Answer, Message, Request
 from engine.models.conversation import complete_json, complete_text
 from engine.places import Place
 from engine.sandbox.base import SandboxResult
 from engine.workspace import Workspace
-
-
-@dataclass
-class Conclusion:
-    """How a run ended, as its last node says: whether the goal was reached, why it ended, and lines to show."""
-
-    ok: bool
-    reason: str
-    summary: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -47,7 +38,6 @@ class Context:
     role: str
     ended: str | None
     effects: Effects
-    conclusions: list[Conclusion]
 
     @property
     def workspace(self) -> Workspace:
@@ -114,7 +104,7 @@ class Context:
 
     def conclude(self, ok: bool, reason: str, summary: Mapping[str, str]) -> None:
         """Say how the run ended: for the record, the terminal and the exit code."""
-        self.conclusions.append(Conclusion(ok, reason, dict(summary)))
+        self.effects.conclusion = Conclusion(ok, reason, dict(summary))
 
     def _request(
         self,

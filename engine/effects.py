@@ -13,10 +13,19 @@ from typing import Any
 from engine.budget import Budget
 from engine.errors import Stopped
 from engine.events import EventLog
-from engine.journal import Journal
+from engine.journal import CONCLUSION, Journal
 from engine.models.base import Answer, Decoding, Model, Request
 from engine.sandbox.base import Limits, Sandbox, SandboxResult
 from engine.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """How a run ended, as its last node says: whether the goal was reached, why it ended, and lines to show."""
+
+    ok: bool
+    reason: str
+    summary: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -123,6 +132,16 @@ class Effects:
         for name, reason in failed.items():
             self.events.emit("requirement failed", name=name, reason=reason)
         return failed
+
+    @property
+    def conclusion(self) -> Conclusion | None:
+        """What a node said about the run's end; kept in the journal, so that a stop right after it loses nothing."""
+        kept = self.journal.meta(CONCLUSION)
+        return Conclusion(**self.journal.get(kept)) if kept else None
+
+    @conclusion.setter
+    def conclusion(self, conclusion: Conclusion | None) -> None:
+        self.journal.set_meta(CONCLUSION, self.journal.put(asdict(conclusion)) if conclusion else "")
 
     def _go_on(self) -> None:
         if self.stopping:

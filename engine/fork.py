@@ -16,7 +16,7 @@ from engine.journal import Journal
 from engine.runs import RunFolder, create_run
 
 
-def fork_point(steps: Sequence[Step], at: str) -> Plan:
+def fork_point(steps: Sequence[Step], at: str) -> tuple[Step, Plan]:
     """The step that `NODE` or `NODE:ROUND` names (the first visit without a round).
 
     Raises InputError naming where the run has been.
@@ -27,7 +27,7 @@ def fork_point(steps: Sequence[Step], at: str) -> Plan:
     visit = int(text or 1)
     for index, step in enumerate(steps):
         if (step.node, step.visit) == (node, visit):
-            return Plan(tuple(steps[:index]), step, "the fork begins here")
+            return step, Plan(tuple(steps[:index]), step, "the fork begins here")
     visits: dict[str, int] = {}
     for step in steps:
         visits[step.node] = step.visit
@@ -35,19 +35,21 @@ def fork_point(steps: Sequence[Step], at: str) -> Plan:
     raise InputError(f"--at {at}: the run has not been there; it has been at: {been}")
 
 
-def create_fork(parent: RunFolder, root: Path, flow: Flow, point: Plan, record: Mapping[str, Any]) -> RunFolder:
+def create_fork(
+    parent: RunFolder, root: Path, flow: Flow, at: Step, plan: Plan, record: Mapping[str, Any]
+) -> RunFolder:
     """The folder of a fork: journal, checkpoints and repository of the parent, and a record of its own.
 
     Of the journal's effects only those before the fork count as the fork's; the others are there to be reused.
     """
     told = parent.record()
-    ancestry = {"run": parent.id, "node": point.next.node, "visit": point.next.visit}
+    ancestry = {"run": parent.id, "node": at.node, "visit": at.visit}
     shared = {"inputs": told["inputs"], "thread": told["thread"], "reruns": told["reruns"], "parent": ancestry}
 
     def fill(folder: Path) -> None:
         journal = Journal(parent.path / "journal.sqlite")
         with closing(journal):
-            journal.copy_for_fork(folder / "journal.sqlite", [(step.node, step.visit) for step in point.reused])
+            journal.copy_for_fork(folder / "journal.sqlite", [(step.node, step.visit) for step in plan.reused])
         with closing(sqlite3.connect(parent.path / "checkpoints.sqlite")) as checkpoints:
             checkpoints.execute("VACUUM INTO ?", (str(folder / "checkpoints.sqlite"),))
         if (parent.path / "repo").is_dir():

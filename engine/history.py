@@ -37,10 +37,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a run goes on: steps whose results stand, the step it goes on with, and why there."""
+    """How a run goes on: steps whose results stand, the step it goes on with (None: only its end is to be written)."""
 
     reused: tuple[Step, ...]
-    next: Step
+    next: Step | None
     why: str
 
     def lines(self) -> list[str]:
@@ -49,6 +49,8 @@ class Plan:
         for step in self.reused:
             visits[step.node] = step.visit
         reused = ", ".join(node + (f" (x{count})" if count > 1 else "") for node, count in visits.items())
+        if self.next is None:
+            return [f"reuse  {reused}", f"run    nothing: {self.why}"]
         again = f" (visit {self.next.visit})" if self.next.visit > 1 else ""
         return [f"reuse  {reused or 'nothing'}", f"run    {self.next.node}{again} and what follows: {self.why}"]
 
@@ -78,9 +80,15 @@ def _checkpoint(config: Any) -> Any:
 
 
 def plan_resume(
-    steps: Sequence[Step], old: Flow, new: Flow, *, inputs: Collection[str] = (), rerun: str | None = None
+    steps: Sequence[Step],
+    old: Flow,
+    new: Flow,
+    *,
+    inputs: Collection[str] = (),
+    rerun: str | None = None,
+    over: bool = True,
 ) -> Plan:
-    """Where a run goes on; `inputs` are those that changed.
+    """Where a run goes on; `inputs` are those that changed, `over` says that its record has its end.
 
     `steps` is not empty. Raises InputError if the run stands before a node that is gone, or nothing is left to do.
     """
@@ -96,6 +104,8 @@ def plan_resume(
     if rerun is not None:
         visited = ", ".join(dict.fromkeys(step.node for step in steps))
         raise InputError(f"--rerun {rerun}: the run has not been there; it has been at: {visited}")
+    if steps[-1].done and not over:
+        return Plan(tuple(steps), None, "it was stopped after its last step")
     if steps[-1].done:
         raise InputError(
             "the run came to its end, and nothing it depends on has changed; --rerun NODE does a node anew"

@@ -26,7 +26,7 @@ from engine.models.base import digest
 from engine.places import read_place
 
 FORMAT = 1
-WALL = "wall seconds"  # a fork begins with none
+WALL, CONCLUSION = "wall seconds", "conclusion"  # a fork begins with neither
 _LONG = 512  # strings from this length on are blobs of their own, so that a repeated prompt is kept once
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -168,7 +168,7 @@ class Journal:
             self._database.execute("VACUUM INTO ?", (str(path),))
             with closing(sqlite3.connect(path)) as copy, copy:
                 copy.execute("UPDATE effects SET used = 0")
-                copy.execute("DELETE FROM meta WHERE name = ?", (WALL,))
+                copy.execute("DELETE FROM meta WHERE name IN (?, ?)", (WALL, CONCLUSION))
                 for (text,) in copy.execute("SELECT DISTINCT place FROM effects").fetchall():
                     place = read_place(text)
                     if (place.node, place.visit) in kept:

@@ -56,8 +56,9 @@ def resumed(
     reruns = dict(record["reruns"])
     if rerun is not None:
         reruns[rerun] = reruns.get(rerun, 0) + 1
-    step = {"node": plan.next.node, "visit": plan.next.visit, "why": plan.why} if plan else {"node": flow.start}
-    note = {"at": _now(), **step, "flow": flow.digest}
+    at = plan.next if plan else None
+    step = {"node": at.node, "visit": at.visit} if at else {}
+    note = {"at": _now(), **step, "why": plan.why if plan else "it had not begun", "flow": flow.digest}
     return {**how, "reruns": reruns, "resumed": [*record["resumed"], note]}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engine.budget import Budget
 from engine.contract import resolve_call
-from engine.effects import Effects
+from engine.effects import Conclusion, Effects
 from engine.errors import FlowrunError, InputError, Stopped
 from engine.events import EventLog, Listener
 from engine.flow import load_flow
@@ -121,7 +121,8 @@ async def resume_run(
         refuse_changed_repository(run, record, choices.discard)
         old = load_flow(str(run.path / "flow.yaml"))
         steps = await _history(run, old)
-        plan = plan_resume(steps, old, flow, inputs=inputs, rerun=choices.rerun) if steps else None
+        over = record["status"] == "finished"
+        plan = plan_resume(steps, old, flow, inputs=inputs, rerun=choices.rerun, over=over) if steps else None
         if plan is not None and not watch.on_plan(plan):
             return None
         async with _opened(tools, flow, options) as tools:
@@ -142,15 +143,15 @@ async def fork_run(
     """Begin a new run at a step of an old one, with this flow. None if `watch.on_plan` said not to."""
     refuse_unsupported(flow)
     old = load_flow(str(parent.path / "flow.yaml"))
-    point = fork_point(await _history(parent, old), at)
-    if point.next.node not in flow.nodes:
+    step, plan = fork_point(await _history(parent, old), at)
+    if step.node not in flow.nodes:
         raise InputError(f"--at {at}: the flow has no such node; it has: {', '.join(flow.nodes)}")
-    if not watch.on_plan(point):
+    if not watch.on_plan(plan):
         return None
     async with open_tools(flow, options) as tools:
-        run = create_fork(parent, root, flow, point, first_record(flow, {}, options, tools))
+        run = create_fork(parent, root, flow, step, plan, first_record(flow, {}, options, tools))
         with run.locked():
-            return await _execute(run, flow, options, tools, watch, point)
+            return await _execute(run, flow, options, tools, watch, plan)
 
 
 def refuse_unsupported(flow: Flow) -> None:
@@ -201,9 +202,7 @@ async def _watched(run: RunFolder, flow: Flow, steps: Steps, watch: Watch, plan:
         return RunResult(run, "stopped", False, str(stop))
     except FlowrunError as error:
         return RunResult(run, "failed", False, str(error))
-    if not steps.conclusions:
-        return RunResult(run, "finished", True, "the flow came to its end")
-    last = steps.conclusions[-1]
+    last = steps.effects.conclusion or Conclusion(True, "the flow came to its end", {})
     return RunResult(run, "finished", last.ok, last.reason, last.summary)
 
 
@@ -211,7 +210,10 @@ async def _drive(run: RunFolder, flow: Flow, steps: Steps, plan: Plan | None) ->
     async with _checkpoints(run) as saver:
         graph = compile_graph(flow, steps, saver)
         first: GraphState | None = {"values": {}, "visits": {}, "ended": ""} if plan is None else None
-        at = plan.next.config if plan is not None and plan.next.done else _thread(run)  # a step that is done: go back
+        goes_back = plan is not None and plan.next is not None and plan.next.done
+        if goes_back or plan is None:
+            steps.effects.conclusion = None
+        at = plan.next.config if plan and plan.next and goes_back else _thread(run)
         config: Any = {**at, "recursion_limit": 1_000_000}
         await graph.ainvoke(first, config, durability="sync")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from engine.context import Conclusion, Context
+from engine.context import Context
 from engine.contract import (
     check_output,
     check_value,
@@ -34,13 +34,12 @@ class StepResult:
 
 @dataclass
 class Steps:
-    """Runs nodes. `given` holds the flow's inputs; `conclusions` gathers what nodes say about the run's end."""
+    """Runs nodes. `given` holds the flow's inputs."""
 
     flow: Flow
     effects: Effects
     given: Mapping[str, Any]
     seed: int
-    conclusions: list[Conclusion] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._calls = {name: resolve_call(node) for name, node in self.flow.nodes.items()}
@@ -96,7 +95,6 @@ class _Call:
             role=self.declaration.role,
             ended=self.ended,
             effects=self.steps.effects,
-            conclusions=self.steps.conclusions,
         )
         retry = self.node.retry
         for attempt in range(1, retry.attempts + 1):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.context import Conclusion
+from engine.effects import Conclusion
 from engine.models.base import Answer, Decoding, Message, Request
 from engine.models.conversation import complete_json, complete_text
 from engine.models.scripted import Script, ScriptedModel
