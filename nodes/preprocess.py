@@ -17,7 +17,7 @@ async def normalize_requirements(inputs: Mapping[str, Any], ctx: Context) -> dic
     path, text = inputs["requirements"]["path"], inputs["requirements"]["text"]
     if not text.strip():
         raise InputError(f"{path}: the document is empty")
-    document = normalize(text)
+    document = normalize(text, path)
     if not document["states_requirements"]:
         raise InputError(
             f"{path}: the document states no requirement: {_what(document)}. "

@@ -12,7 +12,6 @@ from engine.models.conversation import parse_json
 from engine.models.structured import schema_faults
 from engine.resources import schema_file
 from nodes.sketch_checks import Check, check_sketch
-from nodes.sketch_signatures import SignatureFault, Symbol, parse_public_api
 
 # What the paper makes mandatory; of the rest a sketch may say nothing.
 _MANDATORY = {
@@ -67,21 +66,6 @@ def sketch_schema() -> Mapping[str, Any]:
     """The schema that a model is asked to keep to."""
     schema: dict[str, Any] = json.loads(schema_file("sketch").read_text(encoding="utf-8"))
     return {name: value for name, value in schema.items() if name not in ("$schema", "description")}
-
-
-def symbols_of(entry: Mapping[str, Any]) -> list[Symbol]:
-    """The symbols that a file entry exports. Raises SignatureFault, a ValueError, for one that does not parse."""
-    found: list[Symbol] = []
-    for _, one in parse_public_api(entry.get("public_api", [])):
-        if isinstance(one, SignatureFault):
-            raise one
-        found.append(one)
-    return found
-
-
-def path_of(dependency: str) -> str:
-    """The path of a `depends_on` value, which is `path` or `path::Symbol`."""
-    return dependency.partition("::")[0]
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from nodes.preprocessing import phrases, relevance, writer
 from nodes.preprocessing.blocks import Block, Item, Parsed, parse_markdown
 from nodes.preprocessing.escaping import escape_line
 from nodes.preprocessing.inline import Inline
+from nodes.preprocessing.restructured import is_restructured, parse_restructured
 from nodes.preprocessing.sections import Section, ancestors, set_depths, set_markers, split_sections
 from nodes.preprocessing.translations import Translations
 
@@ -21,20 +23,25 @@ _CONTENTS = "table of contents"
 _FRONT_KEY = re.compile(r"^[A-Za-z_][\w-]*:", re.MULTILINE)
 
 
-def normalize(text: str) -> dict[str, Any]:
-    """The document that schemas/document.schema.json describes. Takes any text at all; linear in its length."""
+def normalize(text: str, path: str = "") -> dict[str, Any]:
+    """The document that schemas/document.schema.json describes, from Markdown or, as `path` or its look says, from
+    reStructuredText. Takes any text at all; linear in its length.
+    """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     text = _ODD_BLANK.sub(" ", text).replace("\0", "\ufffd")
-    return _Pipeline().run(text)
+    pipeline = _Pipeline()
+    if is_restructured(text, path):
+        with suppress(RecursionError):  # what is nested so deep that docutils gives up is read as Markdown
+            return pipeline.run(text, parse_restructured(text), "")
+    text, title = pipeline.front_matter(text)
+    return pipeline.run(text, parse_markdown(text), title)
 
 
 @dataclass
 class _Pipeline:
     dropped: list[dict[str, Any]] = field(default_factory=list)
 
-    def run(self, text: str) -> dict[str, Any]:
-        text, title = self._front_matter(text)
-        parsed = parse_markdown(text)
+    def run(self, text: str, parsed: Parsed, title: str) -> dict[str, Any]:
         inline = Inline(parsed.references)
         sections = split_sections(parsed.blocks, inline, text.count("\n") + 1)
         title = next((one.heading for one in sections if one.depth == 1), title)
@@ -64,7 +71,7 @@ class _Pipeline:
         record = {"what": what, "reason": reason, "lines": [first, max(first, last)]}
         self.dropped.append(record if heading is None else {**record, "heading": heading})
 
-    def _front_matter(self, text: str) -> tuple[str, str]:
+    def front_matter(self, text: str) -> tuple[str, str]:
         found = _FRONT_MATTER.match(text)
         if not found or not _FRONT_KEY.search(found[1]):
             return text, ""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.models.structured import schema_faults
 from engine.resources import schema_file
 from nodes.normalise import NormalisationError, normalise
-from nodes.sketch import check_json, path_of
+from nodes.sketch import check_json
 from nodes.sketch_checks import canonical
 from tests.support.planning import make_document, make_sketch, with_file
 
@@ -173,6 +173,9 @@ def test_normalising_twice_is_normalising_once_and_keeps_the_dependency_relation
     once = normalise(sketch, make_document())
     again = normalise(as_sketch(once), make_document())
     assert again == {**once, "notes": []}
-    needs = {canonical(file["path"]): {path_of(one) for one in file.get("depends_on", [])} for file in sketch["files"]}
-    wanted = {path: found - {path} for path, found in needs.items()}
+    wanted = {
+        canonical(file["path"]): {one.partition("::")[0] for one in file.get("depends_on", [])}
+        - {canonical(file["path"])}
+        for file in sketch["files"]
+    }
     assert {file["path"]: set(file["depends_on"]) for file in once["files"]} == wanted

@@ -188,7 +188,7 @@ def test_what_stands_below_a_table_of_contents_by_its_level_alone_stays() -> Non
         "[![ci]][link]\n\n[ci]: https://img.shields.io/x.svg\n[link]: https://ci.example",
         "[![ci][img]][link]\n\n[img]: https://img.shields.io/x.svg\n[link]: https://ci.example",
         '<a href="https://ci.example"><img src="https://img.shields.io/x.svg" alt="ci"></a>',
-        '<p align="center">\n <a href="https://ci.example">\n  <img alt="ci" src="https://img.shields.io/x">\n </a>\n</p>',
+        '<p align="center">\n<a href="https://ci.example">\n<img alt="ci" src="https://img.shields.io/x">\n</a>\n</p>',
         '<p align="center">\n  <img src="https://img.shields.io/x"/>\n\n  <img src="https://img.shields.io/y"/>\n</p>',
     ],
 )

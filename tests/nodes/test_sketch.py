@@ -16,9 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodes.normalise import NormalisationError, normalise
-from nodes.sketch import check_json, path_of, read_draft, sketch_schema, symbols_of
+from nodes.sketch import check_json, read_draft, sketch_schema
 from nodes.sketch_checks import EXAMPLE_PACKAGE, MOST_FILES, canonical, check_sketch
-from nodes.sketch_signatures import SignatureFault
 from tests.support.planning import make_document, make_sketch, with_file
 
 Change = Callable[[dict[str, Any]], object]
@@ -266,10 +265,3 @@ def test_a_model_is_shown_no_exotic_keyword() -> None:
             strict(inner)
 
     strict(dict(schema))
-
-
-def test_symbols_and_paths_of_entries() -> None:
-    assert [one.name for one in symbols_of({"public_api": ["class A", "def A.f(self) -> int"]})] == ["A", "A.f"]
-    with pytest.raises(SignatureFault):
-        symbols_of({"public_api": ["nothing"]})
-    assert path_of("a/b.py::C.d") == "a/b.py"
