@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
@@ -74,12 +73,12 @@ def run(
     quiet: bool,
 ) -> int:
     """Run FLOW, a file or the name of a flow that comes with flowrun."""
-    from engine.flow import load_flow
+    from engine.flow import check_flow
     from engine.inputs import read_inputs
     from engine.opening import RunOptions
     from engine.runner import start_run
 
-    loaded = load_flow(flow, sets=sets, set_files=set_files)
+    loaded = check_flow(flow, sets=sets, set_files=set_files)
     given = read_inputs(loaded, _pairs(inputs))
     options = RunOptions(model, base_url, record, replay_drift or "refuse", seed)
     return _run_to_end(lambda watch: start_run(loaded, given, options, root, watch), quiet)
@@ -117,13 +116,13 @@ def resume(
 
     After an edit (--flow, --set) only what depends on the edit is done again.
     """
-    from engine.flow import load_flow
+    from engine.flow import check_flow
     from engine.runner import ResumeChoices, resume_run
     from engine.runs import find_run
 
     found = find_run(root, name)
     options = _options_of(found, model, base_url, record, replay_drift)
-    loaded = load_flow(flow or str(found.path / "flow.yaml"), sets=sets)
+    loaded = check_flow(flow or str(found.path / "flow.yaml"), sets=sets)
     choices = ResumeChoices(rerun, changed_inputs or "refuse", discard_changes)
     return _run_to_end(lambda watch: resume_run(found, loaded, options, choices, watch), quiet, dry_run)
 
@@ -155,13 +154,13 @@ def fork(
     \b
     flowrun fork last --at schedule --set qa.trigger=end
     """
-    from engine.flow import load_flow
+    from engine.flow import check_flow
     from engine.runner import fork_run
     from engine.runs import find_run
 
     found = find_run(root, name)
     options = _options_of(found, model, base_url, record, replay_drift)
-    loaded = load_flow(flow or str(found.path / "flow.yaml"), sets=sets)
+    loaded = check_flow(flow or str(found.path / "flow.yaml"), sets=sets)
     return _run_to_end(lambda watch: fork_run(found, at, loaded, options, root, watch), quiet, dry_run)
 
 
@@ -199,6 +198,8 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
 
 
 def _run_to_end(start: Start, quiet: bool, dry_run: bool = False) -> int:
+    import asyncio
+
     from engine.cli.progress import Progress
     from engine.cli.summary import print_summary
     from engine.runner import Watch
@@ -222,6 +223,8 @@ def _run_to_end(start: Start, quiet: bool, dry_run: bool = False) -> int:
 
 
 def _on_start(quiet: bool) -> Callable[[RunFolder, Handle], None]:
+    import asyncio
+
     def started(run: RunFolder, handle: Handle) -> None:
         if not quiet:
             click.echo(f"run {run.id} in {run.path}")
