@@ -16,6 +16,7 @@ from engine.models.base import Answer, Message
 from engine.node import node
 from engine.prompts import render
 from engine.resources import schema_file
+from nodes.outline import chosen_text, fitting_text
 from nodes.sketch import Draft, read_draft, sketch_schema
 from nodes.sketch_checks import Check
 
@@ -30,7 +31,7 @@ async def claim_modules(inputs: Mapping[str, Any], ctx: Context) -> dict[str, An
     earlier = [one["claims"] for one in ctx.upstream.values() if "claims" in one]
     messages = render(
         _PROMPTS / "claim.md",
-        document=inputs["document"]["text"],
+        document=fitting_text(inputs["document"], ctx),
         claims=claims_text(earlier),
         seat=str(seat),
         preference=preference,
@@ -49,9 +50,15 @@ async def draft_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any
     """
     seat, preference = inputs["seat"], preference_of(inputs["seat"], ctx)
     requirements = inputs["document"]["text"]
+    try:
+        document = await chosen_text(inputs["document"], ctx)
+    except ReplayMiss:
+        raise
+    except ModelError as error:
+        return {"candidates": _candidate(seat, preference, Draft(None, ()), [_no_answer(error)])}
     messages = render(
         _PROMPTS / "architect.md",
-        document=requirements,
+        document=document,
         claims=claims_text(inputs["claims"]),
         seat=str(seat),
         preference=preference,
@@ -65,7 +72,7 @@ async def draft_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any
         except ReplayMiss:
             raise
         except ModelError as error:
-            attempts.append(_attempt(None, Draft(None, (Check("no_answer", "", str(error)),))))
+            attempts.append(_no_answer(error))
             break
         draft = read_draft(answer.text, requirements, cut_off=answer.finish_reason == "length")
         attempts.append(_attempt(answer, draft))
@@ -76,14 +83,7 @@ async def draft_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any
         messages = [*messages, said, *render(_PROMPTS / "architect_retry.md", checks=checks)]
     if not draft.valid:
         ctx.event("note", text=f"seat {seat} has no valid sketch: {_line(Check(**attempts[-1]['checks'][0]))}"[:300])
-    candidate = {
-        "seat": seat,
-        "preference": preference,
-        "valid": draft.valid,
-        "sketch": draft.sketch,
-        "attempts": attempts,
-    }
-    return {"candidates": candidate}
+    return {"candidates": _candidate(seat, preference, draft, attempts)}
 
 
 def preference_of(seat: int, ctx: Context) -> str:
@@ -99,6 +99,20 @@ def claims_text(claims: Sequence[Mapping[str, Any]]) -> str:
     """Claims as lines of a prompt."""
     lines = (f"- architect {one['seat']}: {', '.join(one['modules'])}. {one['intent']}" for one in claims)
     return "\n".join(lines) or "(none yet)"
+
+
+def _candidate(seat: int, preference: str, draft: Draft, attempts: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "seat": seat,
+        "preference": preference,
+        "valid": draft.valid,
+        "sketch": draft.sketch,
+        "attempts": attempts,
+    }
+
+
+def _no_answer(error: ModelError) -> dict[str, Any]:
+    return _attempt(None, Draft(None, (Check("no_answer", "", str(error)),)))
 
 
 def _attempt(answer: Answer | None, draft: Draft) -> dict[str, Any]:

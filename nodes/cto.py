@@ -20,6 +20,7 @@ from engine.prompts import render
 from engine.resources import schema_file
 from nodes.cto_scores import Score, asked_score, computed_score, scores_fault, tie_break
 from nodes.normalise import NormalisationError, normalise
+from nodes.outline import outline
 from nodes.requirement_markers import Markers
 from nodes.sketch_checks import canonical
 from nodes.sketch_measures import Measures, diversity
@@ -84,13 +85,12 @@ async def _asked(
 ) -> tuple[Mapping[str, Any] | None, str | None]:
     """The CTO's scores, asked for a second time if they cannot be used; else None and why."""
     seats = [one["seat"] for one in valid]
-    messages = render(
-        _PROMPTS / "cto.md",
-        document=document["text"],
-        candidates="\n\n".join(candidate_text(one) for one in valid),
-        seats=", ".join(map(str, seats)),
-    )
-    needed = estimate_messages(messages)
+    candidates = "\n\n".join(candidate_text(one) for one in valid)
+    for text in (document["text"], outline(document["sections"], first_lines=False)):
+        messages = render(_PROMPTS / "cto.md", document=text, candidates=candidates, seats=", ".join(map(str, seats)))
+        needed = estimate_messages(messages)
+        if needed <= ctx.max_input_tokens:
+            break
     if needed > ctx.max_input_tokens:
         return (
             None,
