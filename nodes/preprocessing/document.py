@@ -122,10 +122,11 @@ class _Pipeline:
         """The blocks of a section; of a doubtful one only those that say something about the program."""
         if section.doubt in ("", _CONTENTS):
             return section.blocks
-        kept = [block for block in section.blocks if relevance.says_behaviour(block)]
+        said = [(block, relevance.what_it_says(block)) for block in section.blocks]
+        kept = [left for _, left in said if left is not None]
         if kept:
-            for block in section.blocks:
-                if not any(block is one for one in kept):
+            for block, left in said:
+                if left is not block:
                     self._drop(block.kind, section.doubt, block.first, block.last)
         return kept
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from nodes.preprocessing.blocks import Block
 
@@ -25,8 +26,14 @@ _DOES = (
     "|(?:creat|writ|stor|remov|delet|updat|validat|generat|pars)es?|(?:read|load|return|print|exit|support|accept|reject|raise|log|send|list)s?"
 )
 _MUST = "muss|müssen|soll|sollen|doit|doivent|debe|deben|deve|devem|devono|должен|должна|должно|должны"
+_NEEDS = (
+    r"(?:needs?(?! to\b)|requires?|depends? on|works? (?:with|on)|runs? on|written in)\b[^.!?\n]{0,60}?"
+    r"(?:\bpython\b|\bpackages?\b|\bdependenc|\blibrar|`)"
+    r"|no (?:[\w-]+ )?(?:packages|dependenc)\w*|standard library only|only the standard library"
+)
 _BEHAVIOUR = re.compile(
     rf"\b(?:{_SUBJECT})\b[^.!?\n]{{0,60}}\b(?:{_DOES})\b|\b(?:{_MUST})\b"
+    rf"|\b(?:{_NEEDS})"
     "|必须|必須|应当|應當|なければなら|해야 (?:한다|합니다)",
     re.IGNORECASE,
 )
@@ -75,7 +82,7 @@ def is_contents(block: Block) -> bool:
         return False
     texts = (inner.text.strip(" *_\t") for item in block.items for inner in item.blocks)
     links = (_LINK.fullmatch(text) for text in texts)
-    return len(block.items) > 1 and all(found and found["target"].startswith("#") for found in links)
+    return all(found and found["target"].startswith("#") for found in links)
 
 
 def is_navigation(block: Block) -> bool:
@@ -107,12 +114,18 @@ def is_appeal(block: Block) -> bool:
     return all(_APPEAL.search(one) for one in sentences) and not _BEHAVIOUR.search(block.text)
 
 
-def says_behaviour(block: Block) -> bool:
-    """Whether a block of a doubtful section says something that the program has to do, or shows it being used."""
+def what_it_says(block: Block) -> Block | None:
+    """What a block of a doubtful section says about the program; None if nothing. Of a list, the items that do."""
+    if block.kind != "list":
+        return block if _says(block) else None
+    items = tuple(item for item in block.items if any(map(_says, item.blocks)))
+    return replace(block, items=items) if items else None
+
+
+def _says(block: Block) -> bool:
+    """Whether a block says what the program has to do or to need, or shows it being used."""
     if block.kind == "code":
         return not is_setup(block) and not is_citation(block)
-    if block.kind == "list":
-        return any(says_behaviour(inner) for item in block.items for inner in item.blocks)
     return _BEHAVIOUR.search(block.text) is not None
 
 

@@ -154,7 +154,12 @@ Counts words.
 
 ## Installation
 
-Get it from the index.
+Get it from the index. You may need to update pip.
+
+It needs Python 3.11 and no other package.
+
+- Clone it.
+- It depends on `libxml`.
 
 ```bash
 $ pip install tool
@@ -170,8 +175,10 @@ tool init --force
     document = normalize(text)
     assert "must create `~/.tool`" in document["text"]
     assert "tool init --force" in document["text"]
+    assert "It needs Python 3.11 and no other package.\n\n- It depends on `libxml`.\n\nThe tool" in document["text"]
+    assert "Clone it" not in document["text"]
     assert "pip install" not in document["text"]
-    assert {"what": "code", "reason": "installation", "lines": [9, 12]} in document["dropped"]
+    assert {"what": "code", "reason": "installation", "lines": [14, 17]} in document["dropped"]
     assert "Installation" not in kept("# Tool\n\nCounts words.\n\n## Installation\n\n```\npip install tool\n```\n")
 
 
