@@ -20,6 +20,7 @@ _BADGE = re.compile(
     r"|codacy|codeclimate|snyk\.io|star-history|contrib\.rocks|opencollective|zenodo|repography|deepsource|lgtm\.com",
     re.IGNORECASE,
 )
+_MOST_NESTED = 10  # links around an image that went
 _EMPTY_LINK = re.compile(r"\[\s*\](?:\([^()\s]{0,2000}\)|\[[^\[\]]{0,500}\])")
 
 
@@ -42,7 +43,11 @@ class Inline:
             self.comments += html.remove_comments(text) != text
         text = html.inline_to_markdown(text)
         if "[" in text:
-            text = _EMPTY_LINK.sub("", self._links(text))
+            text = self._links(text)
+            for _ in range(_MOST_NESTED):
+                text, removed = _EMPTY_LINK.subn("", text)
+                if not removed:
+                    break
         return _HELD.sub(lambda found: spans[int(found[1])], text)
 
     def _links(self, text: str, nesting: int = 0) -> str:
@@ -111,8 +116,9 @@ def plain(text: str) -> str:
         position = found.end()
     text = " ".join(("".join(pieces) + text[position:]).split())
     for mark in ("**", "*"):
-        if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark) and mark not in text[2:-2]:
-            text = text[len(mark) : -len(mark)].strip()
+        inner = text[len(mark) : -len(mark)]
+        if text.startswith(mark) and text.endswith(mark) and inner.strip("* ") and "*" not in inner:
+            text = inner.strip()
     text = text.strip("".join(set(filter(_decoration, text))) + " \t")
     return _HELD.sub(lambda found: spans[int(found[1])], text)
 
