@@ -14,6 +14,7 @@ from nodes.preprocessing.inline import Inline, plain
 _MARKER = re.compile(r"\{#[^{}\s]{1,300}\}$")
 _NUMBER = re.compile(r"(?:\d+(?:\.\d+)*[.):、．]?)[\s_-]+(?=\S)")
 _ALT = re.compile(r"!\[([^\[\]]{1,200})\]")
+_MOST_LAYERS = 5  # of emphasis around links around images in a heading
 _LONGEST_SLUG = 48
 PREAMBLE = "preamble"
 
@@ -69,7 +70,11 @@ def set_depths(sections: Sequence[Section]) -> None:
 
 def heading_text(text: str, inline: Inline) -> str:
     """What a heading says: without markers, links, images (their alternative text if there is nothing else)."""
-    heading = _unmarked(plain(inline.clean(_unmarked(text))))
+    heading, before = _unmarked(text), ""
+    for _ in range(_MOST_LAYERS):
+        if heading == before:
+            break
+        heading, before = _unmarked(plain(inline.clean(heading))), heading
     if not heading and (alternative := _ALT.search(html.inline_to_markdown(text))):
         heading = plain(alternative[1])
     return heading
