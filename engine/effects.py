@@ -137,11 +137,15 @@ class Effects:
     def conclusion(self) -> Conclusion | None:
         """What a node said about the run's end; kept in the journal, so that a stop right after it loses nothing."""
         kept = self.journal.meta(CONCLUSION)
-        return Conclusion(**self.journal.get(kept)) if kept else None
+        if not kept:
+            return None
+        ok, reason, summary = self.journal.get(kept)
+        return Conclusion(ok, reason, dict(summary))
 
     @conclusion.setter
     def conclusion(self, conclusion: Conclusion | None) -> None:
-        self.journal.set_meta(CONCLUSION, self.journal.put(asdict(conclusion)) if conclusion else "")
+        told = [conclusion.ok, conclusion.reason, list(conclusion.summary.items())] if conclusion else None
+        self.journal.set_meta(CONCLUSION, self.journal.put(told) if told else "")
 
     def _go_on(self) -> None:
         if self.stopping:
