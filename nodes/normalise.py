@@ -7,12 +7,13 @@ It never adds or removes a dependency between files.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from engine.mapper import find_cycle
 from nodes.requirement_markers import Markers
 from nodes.sketch_checks import canonical, is_folder
 from nodes.sketch_signatures import SignatureFault, Symbol, parse_public_api
@@ -108,10 +109,8 @@ class _Normalisation:
         unknown = sorted({one for found in graph.values() for one in found} - graph.keys())
         if unknown:
             raise NormalisationError(f"'{unknown[0]}' is depended on and is no file")
-        try:
-            TopologicalSorter(graph).prepare()
-        except CycleError as error:
-            raise NormalisationError(f"files depend on one another in a ring: {' -> '.join(error.args[1])}") from error
+        if ring := find_cycle(graph):
+            raise NormalisationError(f"files depend on one another in a ring: {' -> '.join(ring)}")
 
     def _api(self, path: str, file: Mapping[str, Any]) -> list[Symbol]:
         symbols: dict[str, Symbol] = {}

@@ -22,10 +22,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from engine import paths
+from engine.mapper import find_cycle
 from nodes.contract import module_name
 from nodes.sketch_requirements import requirement_faults
 from nodes.sketch_signatures import SignatureFault, Symbol, parse_public_api
@@ -167,7 +167,7 @@ class _Checks:
                     yield Check("conflicting_symbol", where, message)
 
     def _dependencies(self) -> Iterator[Check]:
-        graph: dict[str, set[str]] = {path: set() for path in self.paths}
+        graph: dict[str, list[str]] = {path: [] for path in self.paths}
         for index, file in enumerate(self.files):
             for number, dependency in enumerate(file.get("depends_on", [])):
                 path, _, symbol = dependency.partition("::")
@@ -181,12 +181,9 @@ class _Checks:
                     message = f"'{path}' exports no '{symbol[:100]}'{_hint(symbol, self.api[path])}"
                     yield Check("unknown_symbol", where, message)
                 if path != self.paths[index]:
-                    graph[self.paths[index]].add(path)
-        try:
-            TopologicalSorter(graph).prepare()
-        except CycleError as error:
-            ring = " -> ".join(reversed(error.args[1]))
-            yield Check("cycle", "files", f"files depend on one another in a ring: {ring[:300]}")
+                    graph[self.paths[index]].append(path)
+        if ring := find_cycle(graph):
+            yield Check("cycle", "files", f"files depend on one another in a ring: {' -> '.join(ring)[:300]}")
 
     def _layout(self) -> Iterator[Check]:
         names = set(self.paths)

@@ -89,6 +89,8 @@ def _cases(report: bytes) -> list[Failure | None]:
     return cases
 
 
+_MARKS = re.compile(r"^[ E]*[~^]+[ \t]*\n", re.MULTILINE)
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _ERROR_TYPE = re.compile(r"^E\s+([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning))\b", re.MULTILINE)
 
 
@@ -99,4 +101,9 @@ def _failure(name: str, message: str, detail: str) -> Failure:
     else:
         error = "AssertionError" if "assert" in message or "assert" in detail else "Exception"
     first = next((line for line in message.splitlines() if line.strip()), "") or error
-    return Failure(name, error, first[:300], detail.strip()[-_MOST_DETAIL:])
+    return Failure(name, error, _stable(first)[:300], _stable(detail).strip()[-_MOST_DETAIL:])
+
+
+def _stable(text: str) -> str:
+    """Without what differs between Python versions and runs: marks under a line of code, addresses."""
+    return _ADDRESS.sub("0x...", _MARKS.sub("", text))
