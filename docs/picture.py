@@ -13,7 +13,10 @@ from rich.console import Console
 from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMAND = "flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md --model replay:examples/cronwhen/recording.jsonl"
+COMMAND = (
+    "flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md"
+    " --model replay:examples/cronwhen/recording.jsonl"
+)
 WIDTH, LAST_LINES = 118, 64
 
 

@@ -1,0 +1,1 @@
+"""The command `flowrun`: click commands, one file per subject."""

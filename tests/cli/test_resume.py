@@ -86,7 +86,8 @@ def test_a_node_that_is_gone_is_refused(run: Path, tmp_path: Path) -> None:
 
 def test_an_edited_edge_is_taken_anew(run: Path, tmp_path: Path) -> None:
     flow = tmp_path / "edited.yaml"
-    flow.write_text(f"extends: {FLOW}\nnodes:\n  qa: {{next: [{{when: '${{size(state.issues) > 9}}', to: repair}}, {{to: done}}]}}\n")
+    edges = "[{when: '${size(state.issues) > 9}', to: repair}, {to: done}]"
+    flow.write_text(f"extends: {FLOW}\nnodes:\n  qa: {{next: {edges}}}\n")
     done = flowrun("resume", run, "--flow", flow)
     assert done.returncode == 1
     assert "run    qa and what follows: 'next' changed" in done.stdout
