@@ -17,20 +17,22 @@ COMMAND = (
     "flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md"
     " --model replay:examples/cronwhen/recording.jsonl"
 )
-WIDTH, LAST_LINES = 118, 64
+WIDTH = 118
 
 
 def main(target: Path) -> None:
-    """Run the example in a temporary runs folder and export what it prints last."""
-    with tempfile.TemporaryDirectory() as runs:
+    """Run the example in a temporary folder and export what it prints at its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("flows", "schemas", "examples"):
+            (Path(folder) / name).symlink_to(ROOT / name)
         program = Path(sys.executable).with_name("flowrun")
         environment = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(WIDTH)}
-        command = [program, *COMMAND.split()[1:], "--runs", runs]
-        shown = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
-        output = shown.stdout.replace(runs, "runs")
-    lines = output.splitlines()
+        command = [program, *COMMAND.split()[1:]]
+        shown = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    lines = shown.stdout.splitlines()
+    lines = lines[next(index for index, line in enumerate(lines) if "repo/" in line) - 2 :]
     console = Console(record=True, width=WIDTH, file=io.StringIO())
-    console.print(Text.from_ansi("\n".join([f"$ {COMMAND}", "...", *lines[-LAST_LINES:]])), soft_wrap=False)
+    console.print(Text.from_ansi("\n".join([f"$ {COMMAND}", "...", *lines])), soft_wrap=False)
     console.save_svg(str(target), title="flowrun")
 
 

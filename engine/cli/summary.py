@@ -13,7 +13,7 @@ from rich.tree import Tree
 from engine.runs import RunFolder
 from engine.workspace import Workspace
 
-_MOST_COMMITS, _MOST_FILES = 40, 200
+_MOST_LINES, _MOST_FILES = 24, 200
 
 
 def print_summary(run: RunFolder) -> None:
@@ -70,7 +70,7 @@ def _tree(workspace: Workspace, name: str) -> Tree:
 
 def _history(workspace: Workspace) -> str:
     lines = workspace.graph("main")
-    shown = lines[:_MOST_COMMITS]
+    shown = lines[:_MOST_LINES]
     if len(lines) > len(shown):
         shown.append(f"... and {len(lines) - len(shown)} more lines: git log --graph --oneline")
     return escape("\n".join(["", *shown, ""]))
