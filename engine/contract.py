@@ -28,6 +28,16 @@ def resolve_call(node: Node) -> tuple[NodeFunction, Declaration]:
     return function, declaration
 
 
+def declaration_for(flow: Flow, node: Node) -> Declaration:
+    """What a node declares. One that is a flow itself reads its inputs and writes the state keys that both have."""
+    inside = flow.subflows.get(node.name)
+    if inside is None:
+        return resolve_call(node)[1]
+    required = tuple(one.name for one in inside.inputs.values() if one.required)
+    optional = tuple(one.name for one in inside.inputs.values() if not one.required)
+    return Declaration(required, optional, tuple(key for key in inside.state if key in flow.state))
+
+
 def visible_params(params: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The part of the parameters that a node declared, nested as they are."""
     visible: dict[str, Any] = {}

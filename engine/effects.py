@@ -44,6 +44,7 @@ class Effects:
     folder    the run's folder
     models    by role, with an entry "default"
     reruns    by node, how often its work was asked for anew
+    approvals  what the user approved: node and visit
     stopping  set when the user asks to stop
     """
 
@@ -55,6 +56,7 @@ class Effects:
     sandbox: Sandbox
     limits: Limits
     reruns: Mapping[str, int] = field(default_factory=dict)
+    approvals: Sequence[Mapping[str, Any]] = ()
     requirements: tuple[str, ...] = ()
     stopping: bool = False
     reused: int = 0
@@ -64,6 +66,10 @@ class Effects:
         """The run's Git repository; made on first use."""
         path = self.folder / "repo"
         return Workspace.open(path) if path.exists() else Workspace.create(path)
+
+    def approved(self, node: str, visit: int) -> bool:
+        """Whether the user approved this visit of a node."""
+        return any((one["node"], one["visit"]) == (node, visit) for one in self.approvals)
 
     def role(self, name: str) -> RoleModel:
         """The model of a role, or the default one."""

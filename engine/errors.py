@@ -13,6 +13,7 @@
     ├── JournalError            exit 1   a journal that cannot be trusted
     ├── BudgetExceeded          exit 1   a limit of the run's budget was reached
     └── Stopped                 exit 130 the user stopped the run
+        └── Waiting             exit 130 the run waits for approval
 
 A message says what is wrong, where, and what to do. The command line prints it as one block.
 """
@@ -124,3 +125,13 @@ class Stopped(FlowrunError):
     """The user stopped the run; it can be resumed."""
 
     exit_code = 130
+
+
+class Waiting(Stopped):
+    """The run stands before a node that wants approval. `node` and `visit` say which."""
+
+    def __init__(self, node: str, visit: int) -> None:
+        self.node, self.visit = node, visit
+        super().__init__(
+            f"waiting for approval before node '{node}' (visit {visit}): flowrun approve, or flowrun reject"
+        )

@@ -44,7 +44,13 @@ def create_fork(
     """
     told = parent.record()
     ancestry = {"run": parent.id, "node": at.node, "visit": at.visit}
-    shared = {"inputs": told["inputs"], "thread": told["thread"], "reruns": told["reruns"], "parent": ancestry}
+    shared = {
+        "inputs": told["inputs"],
+        "thread": told["thread"],
+        "reruns": told["reruns"],
+        "approvals": told["approvals"],
+        "parent": ancestry,
+    }
 
     def fill(folder: Path) -> None:
         journal = Journal(parent.path / "journal.sqlite")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from engine.errors import BudgetExceeded, NodeError, Stopped
+from engine.errors import BudgetExceeded, NodeError, Stopped, Waiting
 from engine.flow.model import Edge, Flow, Node
 from engine.steps import Steps
 
@@ -55,8 +55,10 @@ def _step(node: Node, steps: Steps) -> Any:
             raise Stopped(f"stopped before node '{node.name}'")
         values = load_values(steps, state["values"])
         visits = {**state["visits"], node.name: state["visits"].get(node.name, 0) + 1}
+        if node.approve and not steps.effects.approved(steps.prefix + node.name, visits[node.name]):
+            raise Waiting(steps.prefix + node.name, visits[node.name])
         if node.when is not None and not node.when.evaluate(steps.scope(values)):
-            steps.effects.events.emit("node skipped", node=node.name)
+            steps.effects.events.emit("node skipped", node=steps.prefix + node.name)
             return {"visits": visits}
         try:
             result = await steps.run(node.name, visits[node.name], values, state["ended"] or None)

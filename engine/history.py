@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.contract import resolve_call
+from engine.contract import declaration_for
 from engine.errors import InputError
 from engine.flow.model import Flow
 from engine.graph import compile_graph
@@ -129,7 +129,7 @@ def changed_nodes(old: Flow, new: Flow, inputs: Collection[str] = ()) -> dict[st
 def _differences(name: str, old: Flow, new: Flow, inputs: Collection[str]) -> list[str]:
     before, after = old.document["nodes"][name], new.document["nodes"][name]
     reasons = [f"'{key}' changed" for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
-    _, declared = resolve_call(new.nodes[name])
+    declared = declaration_for(new, new.nodes[name])
     text = json.dumps(after)
     params = {*declared.params, *(found[1:] for found in _PARAMETER.findall(text))}
     reasons += [f"params.{one} changed" for one in sorted(params) if _value(old.params, one) != _value(new.params, one)]

@@ -33,11 +33,13 @@ def first_record(flow: Flow, inputs: Inputs, options: RunOptions, tools: Tools) 
         "parent": None,
         "thread": secrets.token_hex(8),
         "reruns": {},
+        "approvals": [],
         "resumed": [],
         "status": "new",
         "outcome": None,
         "usage": None,
         "head": None,
+        "waiting": None,
     }
 
 
@@ -60,6 +62,29 @@ def resumed(
     step = {"node": at.node, "visit": at.visit} if at else {}
     note = {"at": _now(), **step, "why": plan.why if plan else "it had not begun", "flow": flow.digest}
     return {**how, "reruns": reruns, "resumed": [*record["resumed"], note]}
+
+
+def approve(run: RunFolder) -> None:
+    """Write down that the visit before which the run waits may be made. Raises InputError if it waits for nothing."""
+    with run.locked():
+        record = run.record()
+        at = _waited_for(run, record)
+        run.update(approvals=[*record["approvals"], {**at, "at": _now()}], status="stopped", waiting=None)
+
+
+def reject(run: RunFolder, why: str) -> None:
+    """End a run that waits for approval. Raises InputError if it waits for nothing."""
+    with run.locked():
+        at = _waited_for(run, run.record())
+        reason = f"rejected before node '{at['node']}' (visit {at['visit']})" + (f": {why}" if why else "")
+        run.update(status="finished", outcome={"ok": False, "reason": reason, "summary": {}}, waiting=None)
+
+
+def _waited_for(run: RunFolder, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    waiting: Mapping[str, Any] | None = record["waiting"]
+    if waiting is None:
+        raise InputError(f"run {run.id} does not wait for approval; it is {record['status']}")
+    return waiting
 
 
 def repository_head(run: RunFolder) -> str | None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.budget import Budget
-from engine.contract import resolve_call
+from engine.contract import declaration_for
 from engine.effects import Conclusion, Effects
-from engine.errors import FlowrunError, InputError, Stopped
+from engine.errors import FlowrunError, InputError, Stopped, Waiting
 from engine.events import EventLog, Listener
 from engine.flow import load_flow
 from engine.flow.model import Flow
@@ -33,13 +33,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class RunResult:
-    """How a run ended. `status` is "finished", "stopped" or "failed"; `ok` whether it reached its goal."""
+    """How a run ended.
+
+    status     "finished", "stopped", "waiting" (for approval) or "failed"
+    ok         whether it reached its goal
+    exit_code  what the command line ends with
+    waiting    the node and visit that want approval
+    """
 
     run: RunFolder
     status: str
     ok: bool
     reason: str
     summary: Mapping[str, str] = field(default_factory=dict)
+    exit_code: int = 0
+    waiting: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,7 @@ async def start_run(
     """
     refuse_unsupported(flow)
     for node in flow.nodes.values():
-        resolve_call(node)
+        declaration_for(flow, node)
     async with _opened(tools, flow, options) as tools:
         record = first_record(flow, inputs, options, tools)
         run = create_run(root, flow, record, lambda folder: keep_inputs(folder, inputs))
@@ -157,10 +165,8 @@ async def fork_run(
 def refuse_unsupported(flow: Flow) -> None:
     """Raise InputError for what the language has and this engine does not run yet."""
     for node in flow.nodes.values():
-        if node.approve:
-            raise InputError(f"{node.place}: node '{node.name}': 'approve' is not supported yet; remove it to run this")
-        if node.flow:
-            raise InputError(f"{node.place}: node '{node.name}': a flow as a node is not supported yet")
+        if node.flow and node.map is not None:
+            raise InputError(f"{node.place}: node '{node.name}': a flow as a node cannot have a map yet; remove 'map'")
     if flow.sandbox.get("network"):
         raise InputError(f"{flow.name}: sandbox.network: a sandbox with a network is not supported; remove it")
 
@@ -175,8 +181,9 @@ async def _execute(
     journal = Journal(run.path / "journal.sqlite")
     try:
         budget = Budget(flow.budget, journal)
-        reruns = run.record()["reruns"]
-        effects = Effects(run.path, journal, budget, events, tools.models, tools.sandbox, tools.limits, reruns)
+        told = run.record()
+        effects = Effects(run.path, journal, budget, events, tools.models, tools.sandbox, tools.limits)
+        effects.reruns, effects.approvals = told["reruns"], told["approvals"]
         steps = Steps(flow, effects, kept_inputs(journal), options.seed)
         if (run.path / "repo").is_dir():
             effects.workspace.release_locks()
@@ -197,13 +204,16 @@ async def _watched(run: RunFolder, flow: Flow, steps: Steps, watch: Watch, plan:
     try:
         await work
     except asyncio.CancelledError:
-        return RunResult(run, "stopped", False, "stopped at once")
+        return RunResult(run, "stopped", False, "stopped at once", exit_code=Stopped.exit_code)
+    except Waiting as wait:
+        at = {"node": wait.node, "visit": wait.visit}
+        return RunResult(run, "waiting", False, str(wait), exit_code=wait.exit_code, waiting=at)
     except Stopped as stop:
-        return RunResult(run, "stopped", False, str(stop))
+        return RunResult(run, "stopped", False, str(stop), exit_code=stop.exit_code)
     except FlowrunError as error:
-        return RunResult(run, "failed", False, str(error))
+        return RunResult(run, "failed", False, str(error), exit_code=error.exit_code)
     last = steps.effects.conclusion or Conclusion(True, "the flow came to its end", {})
-    return RunResult(run, "finished", last.ok, last.reason, last.summary)
+    return RunResult(run, "finished", last.ok, last.reason, last.summary, 0 if last.ok else 1)
 
 
 async def _drive(run: RunFolder, flow: Flow, steps: Steps, plan: Plan | None) -> None:
@@ -246,5 +256,5 @@ def _write_end(run: RunFolder, effects: Effects, result: RunResult) -> None:
         "sandbox_runs": effects.journal.totals("sandbox").count,
     }
     outcome = {"ok": result.ok, "reason": result.reason, "summary": dict(result.summary)}
-    run.update(status=result.status, outcome=outcome, usage=usage, head=repository_head(run))
+    run.update(status=result.status, outcome=outcome, usage=usage, head=repository_head(run), waiting=result.waiting)
     effects.events.emit("run ended", status=result.status, ok=result.ok, why=result.reason, **usage)

@@ -12,6 +12,7 @@ from engine.contract import (
     check_output,
     check_value,
     collect_outputs,
+    declaration_for,
     reduce_value,
     resolve_call,
     select_inputs,
@@ -34,15 +35,27 @@ class StepResult:
 
 @dataclass
 class Steps:
-    """Runs nodes. `given` holds the flow's inputs."""
+    """Runs nodes.
+
+    given   the flow's inputs
+    prefix  what stands before the nodes' names in records: empty, or for a flow that is a node `outer.2.`
+    """
 
     flow: Flow
     effects: Effects
     given: Mapping[str, Any]
     seed: int
+    prefix: str = ""
 
     def __post_init__(self) -> None:
-        self._calls = {name: resolve_call(node) for name, node in self.flow.nodes.items()}
+        self._calls = {name: self._resolve(node) for name, node in self.flow.nodes.items()}
+
+    def _resolve(self, node: Node) -> tuple[NodeFunction, Declaration]:
+        if node.name not in self.flow.subflows:
+            return resolve_call(node)
+        from engine.subflow import subflow_function
+
+        return subflow_function(self, self.flow.subflows[node.name]), declaration_for(self.flow, node)
 
     def scope(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """What expressions see. A state key that nothing wrote yet is the empty value of its type."""
@@ -55,7 +68,7 @@ class Steps:
         function, declaration = self._calls[name]
         inputs = select_inputs(node, declaration, self.given, state, self.flow)
         call = _Call(self, node, function, declaration, inputs, visit, ended)
-        self.effects.events.emit("node started", node=name, visit=visit)
+        self.effects.events.emit("node started", node=self.prefix + name, visit=visit)
         if node.map is None:
             outputs, exceeded = await call.once(None, {}, {}), None
         else:
@@ -64,7 +77,7 @@ class Steps:
         for key, new in outputs.items():
             values[key] = reduce_value(self.flow.state[key], state.get(key), new)
             check_value(name, self.flow.state[key], values[key], "wrote")
-        self.effects.events.emit("node finished", node=name, visit=visit, writes=sorted(values))
+        self.effects.events.emit("node finished", node=self.prefix + name, visit=visit, writes=sorted(values))
         return StepResult(values, exceeded)
 
 
@@ -81,12 +94,17 @@ class _Call:
     visit: int
     ended: str | None
 
+    @property
+    def name(self) -> str:
+        """The node's name in records."""
+        return self.steps.prefix + self.node.name
+
     async def once(
         self, item: str | None, extra: Mapping[str, Any], upstream: Mapping[str, Mapping[str, Any]]
     ) -> dict[str, Any]:
         """One call of the node's function, tried as often as the node's `retry` says."""
         context = Context(
-            node=self.node.name,
+            node=self.name,
             item=item,
             visit=self.visit,
             params=visible_params(self.steps.flow.params, self.declaration.params),
@@ -103,12 +121,12 @@ class _Call:
             except NodeError as error:
                 if attempt == retry.attempts:
                     raise
-                self.steps.effects.events.emit("retry", node=self.node.name, item=item, why=str(error))
+                self.steps.effects.events.emit("retry", node=self.name, item=item, why=str(error))
                 await asyncio.sleep(retry.delay * 2 ** (attempt - 1))
         raise AssertionError("a retry has at least one attempt")
 
     async def _attempt(self, inputs: Mapping[str, Any], context: Context) -> dict[str, Any]:
-        name, item = self.node.name, context.item
+        name, item = self.name, context.item
         try:
             async with asyncio.timeout(self.node.timeout):
                 output = await self.function(inputs, context)
@@ -126,13 +144,13 @@ class _Call:
 
         async def run_item(item: MapItem, upstream: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             emit = self.steps.effects.events.emit
-            emit("item started", node=self.node.name, item=item.key, lane=item.lane)
+            emit("item started", node=self.name, item=item.key, lane=item.lane)
             try:
                 output = await self.once(item.key, {spec.name: item.value}, upstream)
             except Exception as error:
-                emit("item failed", node=self.node.name, item=item.key, why=str(error))
+                emit("item failed", node=self.name, item=item.key, why=str(error))
                 raise
-            emit("item finished", node=self.node.name, item=item.key)
+            emit("item finished", node=self.name, item=item.key)
             return output
 
         try:
@@ -140,7 +158,7 @@ class _Call:
                 items, run_item, max_parallel=spec.max_parallel, fail_fast=self.node.on_item_error == "fail"
             )
         except DependencyFault as fault:
-            raise NodeError(str(fault), node=self.node.name) from fault
+            raise NodeError(str(fault), node=self.name) from fault
         return self._gather(outcome)
 
     def _gather(self, outcome: MapOutcome) -> tuple[dict[str, Any], BudgetExceeded | None]:

@@ -164,7 +164,38 @@ def fork(
     return _run_to_end(lambda watch: fork_run(found, at, loaded, options, root, watch), quiet, dry_run)
 
 
-COMMANDS = (run, resume, fork)
+@click.command()
+@click.argument("name", metavar="RUN")
+@runs_option
+@quiet_option
+@click.pass_context
+def approve(ctx: click.Context, name: str, root: Path, quiet: bool) -> int:
+    """Let RUN go on past the node before which it waits, and go on."""
+    from engine.records import approve
+    from engine.runs import find_run
+
+    approve(find_run(root, name))
+    code: int = ctx.invoke(resume, name=name, root=root, quiet=quiet)
+    return code
+
+
+@click.command()
+@click.argument("name", metavar="RUN")
+@click.option("--why", default="", help="Kept in the run's record.")
+@runs_option
+def reject(name: str, why: str, root: Path) -> int:
+    """End RUN at the node before which it waits."""
+    from engine.cli.summary import print_summary
+    from engine.records import reject
+    from engine.runs import find_run
+
+    found = find_run(root, name)
+    reject(found, why)
+    print_summary(found)
+    return 1
+
+
+COMMANDS = (run, resume, fork, approve, reject)
 
 
 def _options_of(
@@ -217,9 +248,7 @@ def _run_to_end(start: Start, quiet: bool, dry_run: bool = False) -> int:
     if result is None:
         return 0
     print_summary(result.run)
-    if result.status == "stopped":
-        return 130
-    return 0 if result.ok else 1
+    return result.exit_code
 
 
 def _on_start(quiet: bool) -> Callable[[RunFolder, Handle], None]:

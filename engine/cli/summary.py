@@ -13,6 +13,7 @@ from rich.tree import Tree
 from engine.runs import RunFolder
 from engine.workspace import Workspace
 
+_GO_ON = {"stopped": "flowrun resume {0}", "waiting": "flowrun approve {0}, or flowrun reject {0} --why ..."}
 _MOST_LINES, _MOST_FILES = 24, 200
 
 
@@ -41,8 +42,8 @@ def _outcome(run: RunFolder, record: dict[str, object]) -> Panel:
         table.add_row("sandbox runs", f"{usage['sandbox_runs']} ({record['sandbox']})")
         table.add_row("time", f"{usage['seconds']} s")
     table.add_row("ended", escape(str(outcome.get("reason", record["status"]))))
-    if record["status"] == "stopped":
-        table.add_row("go on with", f"flowrun resume {run.id}")
+    if record["status"] in _GO_ON:
+        table.add_row("go on with", _GO_ON[str(record["status"])].format(run.id))
     else:
         table.add_row("repository" if (run.path / "repo").is_dir() else "run", str(run.path / "repo"))
     good = bool(outcome.get("ok"))

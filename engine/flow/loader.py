@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ class _Loader:
         builder = Builder(
             layers, document, faults, subflows={name: one.flow.document for name, one in subflows.items()}
         )
-        flow = builder.build()
+        flow = replace(builder.build(), subflows={name: one.flow for name, one in subflows.items()})
         loaded = Loaded(flow, layers, faults, False, builder.used, subflows)
         check_nodes(flow, faults)
         _check_subflow_inputs(flow, subflows, faults)

@@ -119,7 +119,10 @@ class StateKey:
 
 @dataclass(frozen=True)
 class Flow:
-    """A whole flow. `document` is the resolved file as plain data; loading it again gives the same flow."""
+    """A whole flow. `document` is the resolved file as plain data; loading it again gives the same flow.
+
+    subflows  the flows that are nodes here, by node
+    """
 
     name: str
     summary: str
@@ -135,6 +138,7 @@ class Flow:
     sandbox: Mapping[str, Any]
     document: Mapping[str, Any]
     files: tuple[str, ...] = field(default=(), compare=False)
+    subflows: Mapping[str, Flow] = field(default_factory=dict, compare=False)
 
     @property
     def digest(self) -> str:
