@@ -27,12 +27,13 @@ _STATE = re.compile(r"\bstate\.(\w+)")
 
 @dataclass(frozen=True)
 class Step:
-    """One visit of a node: the checkpoint before it, and whether it came to its end."""
+    """One visit of a node: the checkpoint before it, whether it came to its end, the hashes of the state before it."""
 
     node: str
     visit: int
     config: Mapping[str, Any]
     done: bool
+    values: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ async def read_history(flow: Flow, saver: BaseCheckpointSaver[str], config: Any)
         node = next(iter(snapshot.next), "__start__")
         if node != "__start__":
             visit = snapshot.values["visits"].get(node, 0) + 1
-            steps.append(Step(node, visit, snapshot.config, done=link != newest))
+            steps.append(Step(node, visit, snapshot.config, done=link != newest, values=snapshot.values["values"]))
         link = _checkpoint(snapshot.parent_config)
     return steps[::-1]
 

@@ -27,6 +27,7 @@ class Declaration:
     writes    state keys that the node may return
     params    dotted names of the parameters it uses ("qa.trigger" or a whole group "qa")
     role      which entry of the flow's `models` answers its requests
+    calls     how many model calls it makes when all goes well: a number, or words such as "1 per source file"
     """
 
     reads: tuple[str, ...] = ()
@@ -34,6 +35,7 @@ class Declaration:
     writes: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     role: str = "default"
+    calls: int | str = 0
 
 
 def node(
@@ -43,9 +45,10 @@ def node(
     writes: tuple[str, ...] = (),
     params: tuple[str, ...] = (),
     role: str = "default",
+    calls: int | str = 0,
 ) -> Callable[[NodeFunction], NodeFunction]:
     """Declare an async function `(inputs, ctx) -> dict` as a node."""
-    declaration = Declaration(reads, optional, writes, params, role)
+    declaration = Declaration(reads, optional, writes, params, role, calls)
 
     def attach(function: NodeFunction) -> NodeFunction:
         function.__flowrun_node__ = declaration  # type: ignore[attr-defined]

@@ -240,6 +240,11 @@ def _thread(run: RunFolder) -> RunnableConfig:
     return {"configurable": {"thread_id": run.record()["thread"]}}
 
 
+async def history_of(run: RunFolder) -> list[Step]:
+    """What a run has done so far, by its own flow."""
+    return await _history(run, load_flow(str(run.path / "flow.yaml")))
+
+
 async def _history(run: RunFolder, flow: Flow) -> list[Step]:
     async with _checkpoints(run) as saver:
         return await read_history(flow, saver, _thread(run))

@@ -24,7 +24,7 @@ _PROMPTS = Path(__file__).parent / "prompts"
 _MOST_SHOWN = 30
 
 
-@node(reads=("document",), writes=("claims",), params=("preferences",), role="architect")
+@node(reads=("document",), writes=("claims",), params=("preferences",), role="architect", calls=1)
 async def claim_modules(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """What one architect claims, knowing what those before it claimed: module names and an intent, no sketch."""
     seat, preference = inputs["seat"], preference_of(inputs["seat"], ctx)
@@ -42,7 +42,13 @@ async def claim_modules(inputs: Mapping[str, Any], ctx: Context) -> dict[str, An
     return {"claims": {"seat": seat, "preference": preference, "modules": modules, "intent": intent}}
 
 
-@node(reads=("document", "claims"), writes=("candidates",), params=("preferences", "self_check"), role="architect")
+@node(
+    reads=("document", "claims"),
+    writes=("candidates",),
+    params=("preferences", "self_check"),
+    role="architect",
+    calls=1,
+)
 async def draft_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """One architect's candidate: a sketch, checked, and drafted again at most `self_check` times, seeing failed checks.
 

@@ -30,7 +30,7 @@ _PROMPTS = Path(__file__).parent / "prompts"
 Candidate = Mapping[str, Any]
 
 
-@node(reads=("document", "candidates"), writes=("verdict", "contract"), role="cto")
+@node(reads=("document", "candidates"), writes=("verdict", "contract"), role="cto", calls=1)
 async def adopt_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """The verdict over all candidates, and the contract that the best one makes.
 

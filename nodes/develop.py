@@ -21,7 +21,7 @@ TASK_BRANCHES = "task/"
 _PROMPTS = Path(__file__).parent / "prompts"
 
 
-@node(reads=("contract", "document", "head"), optional=("files", "tests"), writes=("files",), role="developer")
+@node(reads=("contract", "document", "head"), optional=("files", "tests"), writes=("files",), role="developer", calls=1)
 async def implement_file(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """Write or repair the task's file and commit it on a branch of its own.
 

@@ -35,6 +35,7 @@ Issue = dict[str, Any]
     optional=("tests",),
     writes=("issues", "tests", "qa_round", "rounds"),
     role="qa",
+    calls="1 per source file of the wave",
 )
 async def validate(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """Validate what the last wave wrote; with nothing pending, the whole repository.

@@ -36,9 +36,9 @@ def cli() -> None:
 
 
 def _add_commands() -> None:
-    from engine.cli import flow, run, runs
+    from engine.cli import flow, run, runs, try_out
 
-    for command in (*run.COMMANDS, *runs.COMMANDS, *flow.COMMANDS):
+    for command in (*run.COMMANDS, *runs.COMMANDS, *flow.COMMANDS, *try_out.COMMANDS):
         cli.add_command(command)
 
 

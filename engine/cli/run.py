@@ -79,7 +79,7 @@ def run(
     from engine.runner import start_run
 
     loaded = check_flow(flow, sets=sets, set_files=set_files)
-    given = read_inputs(loaded, _pairs(inputs))
+    given = read_inputs(loaded, read_pairs(inputs))
     options = RunOptions(model, base_url, record, replay_drift or "refuse", seed)
     return _run_to_end(lambda watch: start_run(loaded, given, options, root, watch), quiet)
 
@@ -121,7 +121,7 @@ def resume(
     from engine.runs import find_run
 
     found = find_run(root, name)
-    options = _options_of(found, model, base_url, record, replay_drift)
+    options = options_of(found, model, base_url, record, replay_drift)
     loaded = check_flow(flow or str(found.path / "flow.yaml"), sets=sets)
     choices = ResumeChoices(rerun, changed_inputs or "refuse", discard_changes)
     return _run_to_end(lambda watch: resume_run(found, loaded, options, choices, watch), quiet, dry_run)
@@ -159,7 +159,7 @@ def fork(
     from engine.runs import find_run
 
     found = find_run(root, name)
-    options = _options_of(found, model, base_url, record, replay_drift)
+    options = options_of(found, model, base_url, record, replay_drift)
     loaded = check_flow(flow or str(found.path / "flow.yaml"), sets=sets)
     return _run_to_end(lambda watch: fork_run(found, at, loaded, options, root, watch), quiet, dry_run)
 
@@ -198,7 +198,7 @@ def reject(name: str, why: str, root: Path) -> int:
 COMMANDS = (run, resume, fork, approve, reject)
 
 
-def _options_of(
+def options_of(
     run: RunFolder,
     model: str | None,
     base_url: str | None,
@@ -218,7 +218,8 @@ def _options_of(
     )
 
 
-def _pairs(given: Sequence[str]) -> dict[str, str]:
+def read_pairs(given: Sequence[str]) -> dict[str, str]:
+    """`NAME=VALUE` options as a dict. Raises InputError for one without a name."""
     pairs = {}
     for one in given:
         name, equals, value = one.partition("=")

@@ -47,7 +47,7 @@ def test_it_passes_and_says_what_came_of_it(demo: tuple[Path, str]) -> None:
     ):
         assert expected in shown
     assert "├── crontab.py" in shown
-    assert "dev-0: Repair cronwhen/fields.py" in shown
+    assert "dev-1: Repair cronwhen/explain.py" in shown
 
 
 def test_qa_found_something_that_repair_fixed(demo: tuple[Path, str]) -> None:
