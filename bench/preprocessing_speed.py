@@ -1,4 +1,4 @@
-"""How the time of preprocessing grows: `python tests/bench/preprocessing_speed.py [FILE...]`.
+"""How the time of preprocessing grows: `python -m bench.preprocessing_speed [FILE...]`.
 
 For each kind of text the seconds for one size and for ten times as much, and their ratio: about 10 is linear.
 """

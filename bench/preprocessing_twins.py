@@ -1,4 +1,4 @@
-"""How near preprocessing comes to hand-cleaned documents: `python tests/bench/preprocessing_twins.py FOLDER`.
+"""How near preprocessing comes to hand-cleaned documents: `python -m bench.preprocessing_twins FOLDER`.
 
 FOLDER holds one folder per document with `original.md` and `cleaned.md`. Recall is the share of the cleaned lines that
 were kept, precision the share of the kept lines that are in the cleaned document; markup and blanks do not count.
