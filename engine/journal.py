@@ -30,7 +30,7 @@ WALL, CONCLUSION = "wall seconds", "conclusion"  # a fork begins with neither
 _LONG = 512  # strings from this length on are blobs of their own, so that a repeated prompt is kept once
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS blobs (hash TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS blobs (hash TEXT PRIMARY KEY, data BLOB NOT NULL); -- with rowids it is half the size
 CREATE TABLE IF NOT EXISTS effects (
     key TEXT PRIMARY KEY, kind TEXT NOT NULL, place TEXT NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL,
     tokens INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0, at REAL NOT NULL,

@@ -1,0 +1,1 @@
+"""How fast and how large: each figure is a ratio, or is measured beside what it is compared with, in one run."""
