@@ -6,11 +6,12 @@ in the journal, how often each node was visited, and whether the budget has ende
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from engine.errors import BudgetExceeded, NodeError, Stopped, Waiting
+from engine.errors import BudgetExceeded, JournalError, NodeError, Stopped, Waiting
 from engine.flow.model import Edge, Flow, Node
+from engine.models.base import digest
 from engine.steps import Steps
 
 if TYPE_CHECKING:
@@ -21,11 +22,24 @@ END_NAME = "END"
 
 
 class GraphState(TypedDict):
-    """What LangGraph checkpoints. `ended` is the budget's message once a limit was reached, else empty."""
+    """What LangGraph checkpoints.
+
+    ended  the budget's message once a limit was reached, else empty
+    seal   a digest of the rest, so that a damaged checkpoint is noticed
+    """
 
     values: dict[str, str]
     visits: dict[str, int]
     ended: str
+    seal: str
+
+
+def sealed(values: dict[str, str], visits: dict[str, int], ended: str) -> GraphState:
+    """A state with its seal."""
+    return {"values": values, "visits": visits, "ended": ended, "seal": digest([values, visits, ended])}
+
+
+FIRST = sealed({}, {}, "")
 
 
 def compile_graph(
@@ -44,22 +58,24 @@ def compile_graph(
     return graph.compile(checkpointer=checkpointer)
 
 
-def load_values(steps: Steps, references: Mapping[str, str]) -> dict[str, Any]:
-    """The state's values behind their hashes."""
-    return {key: steps.effects.journal.get(reference) for key, reference in references.items()}
+def load_values(steps: Steps, state: GraphState) -> dict[str, Any]:
+    """The state's values behind their hashes. Raises JournalError for a state whose seal is broken."""
+    if state["seal"] != digest([state["values"], state["visits"], state["ended"]]):
+        raise JournalError("the checkpoint is damaged: its seal does not fit what it holds")
+    return {key: steps.effects.journal.get(reference) for key, reference in state["values"].items()}
 
 
 def _step(node: Node, steps: Steps) -> Any:
     async def run(state: GraphState) -> dict[str, Any]:
         if steps.effects.stopping:
             raise Stopped(f"stopped before node '{node.name}'")
-        values = load_values(steps, state["values"])
+        values = load_values(steps, state)
         visits = {**state["visits"], node.name: state["visits"].get(node.name, 0) + 1}
         if node.approve and not steps.effects.approved(steps.prefix + node.name, visits[node.name]):
             raise Waiting(steps.prefix + node.name, visits[node.name])
         if node.when is not None and not node.when.evaluate(steps.scope(values)):
             steps.effects.events.emit("node skipped", node=steps.prefix + node.name)
-            return {"visits": visits}
+            return dict(sealed(state["values"], visits, state["ended"]))
         try:
             result = await steps.run(node.name, visits[node.name], values, state["ended"] or None)
             written, exceeded = result.values, result.exceeded
@@ -68,11 +84,8 @@ def _step(node: Node, steps: Steps) -> Any:
         if exceeded is not None:
             _bring_to_an_end(exceeded, steps)
         references = {key: steps.effects.journal.put(value) for key, value in written.items()}
-        return {
-            "values": {**state["values"], **references},
-            "visits": visits,
-            "ended": state["ended"] or (str(exceeded) if exceeded else ""),
-        }
+        ended = state["ended"] or (str(exceeded) if exceeded else "")
+        return dict(sealed({**state["values"], **references}, visits, ended))
 
     return run
 
@@ -89,7 +102,7 @@ def _router(node: Node, flow: Flow, steps: Steps) -> Callable[[GraphState], Awai
     async def route(state: GraphState) -> str:
         if state["ended"] and flow.finish is not None and not state["visits"].get(flow.finish):
             return flow.finish
-        scope = steps.scope(load_values(steps, state["values"]))
+        scope = steps.scope(load_values(steps, state))
         for edge in node.next:
             if edge.when is None or edge.when.evaluate(scope):
                 return _within_bound(node, edge, flow, state)

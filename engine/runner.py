@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from engine.budget import Budget
 from engine.contract import declaration_for
 from engine.effects import Conclusion, Effects
-from engine.errors import FlowrunError, InputError, Stopped, Waiting
+from engine.errors import FlowrunError, InputError, JournalError, Stopped, Waiting
 from engine.events import EventLog, Listener
 from engine.flow import load_flow
 from engine.flow.model import Flow
 from engine.fork import create_fork, fork_point
-from engine.graph import GraphState, compile_graph
+from engine.graph import FIRST, compile_graph
 from engine.history import Plan, Step, plan_resume, read_history
 from engine.inputs import Inputs, changed_inputs, keep_inputs, kept_inputs
 from engine.journal import Journal
@@ -128,6 +129,10 @@ async def resume_run(
         inputs = changed_inputs(record["inputs"], choices.inputs)
         refuse_changed_repository(run, record, choices.discard)
         old = load_flow(str(run.path / "flow.yaml"))
+        if old.digest != record["flow"]["digest"]:
+            raise InputError(
+                f"{run.path / 'flow.yaml'}: changed since the run; put it back, and edit with --flow or --set"
+            )
         steps = await _history(run, old)
         over = record["status"] == "finished"
         plan = plan_resume(steps, old, flow, inputs=inputs, rerun=choices.rerun, over=over) if steps else None
@@ -193,8 +198,13 @@ async def _execute(
         budget.save()
         _write_end(run, effects, result)
         return result
+    except OSError as error:
+        raise JournalError(
+            f"{run.path}: {error.strerror or error}; make room, then: flowrun resume {run.id}"
+        ) from error
     finally:
-        events.close()
+        with suppress(OSError):
+            events.close()
         journal.close()
 
 
@@ -219,7 +229,7 @@ async def _watched(run: RunFolder, flow: Flow, steps: Steps, watch: Watch, plan:
 async def _drive(run: RunFolder, flow: Flow, steps: Steps, plan: Plan | None) -> None:
     async with _checkpoints(run) as saver:
         graph = compile_graph(flow, steps, saver)
-        first: GraphState | None = {"values": {}, "visits": {}, "ended": ""} if plan is None else None
+        first = FIRST if plan is None else None
         goes_back = plan is not None and plan.next is not None and plan.next.done
         if goes_back or plan is None:
             steps.effects.conclusion = None
@@ -232,8 +242,21 @@ async def _drive(run: RunFolder, flow: Flow, steps: Steps, plan: Plan | None) ->
 async def _checkpoints(run: RunFolder) -> AsyncIterator[AsyncSqliteSaver]:
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-    async with AsyncSqliteSaver.from_conn_string(str(run.path / "checkpoints.sqlite")) as saver:
-        yield saver
+    file = run.path / "checkpoints.sqlite"
+    try:
+        async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
+            yield saver
+    except sqlite3.Error as error:
+        if isinstance(error, sqlite3.OperationalError) and "full" in str(error):
+            raise JournalError(f"{file}: {error}; free space, then resume") from error
+        raise _damaged(file, error) from error
+
+
+def _damaged(file: Path, error: Exception) -> JournalError:
+    return JournalError(
+        f"{file}: damaged: {error}. Remove that file and resume: the run begins again, and its journal has "
+        "every answer that it paid for"
+    )
 
 
 def _thread(run: RunFolder) -> RunnableConfig:
@@ -247,7 +270,10 @@ async def history_of(run: RunFolder) -> list[Step]:
 
 async def _history(run: RunFolder, flow: Flow) -> list[Step]:
     async with _checkpoints(run) as saver:
-        return await read_history(flow, saver, _thread(run))
+        try:
+            return await read_history(flow, saver, _thread(run))
+        except (ValueError, KeyError, TypeError, IndexError) as error:  # what a damaged checkpoint decodes to
+            raise _damaged(run.path / "checkpoints.sqlite", error) from error
 
 
 def _write_end(run: RunFolder, effects: Effects, result: RunResult) -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from engine.context import Context
 from engine.flow.model import Flow
-from engine.graph import compile_graph, load_values
+from engine.graph import FIRST, GraphState, compile_graph, load_values
 from engine.node import NodeFunction
 from engine.steps import Steps
 
@@ -23,8 +23,8 @@ def subflow_function(outer: Steps, flow: Flow) -> NodeFunction:
     async def run(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
         steps = Steps(inside, outer.effects, inputs, ctx.seed, f"{ctx.node}.{ctx.visit}.")
         graph = compile_graph(inside, steps, None)
-        state = await graph.ainvoke({"values": {}, "visits": {}, "ended": ""}, {"recursion_limit": 1_000_000})
-        values = load_values(steps, state["values"])
+        state = await graph.ainvoke(FIRST, {"recursion_limit": 1_000_000})
+        values = load_values(steps, cast("GraphState", state))
         return {key: value for key, value in values.items() if key in outer.flow.state}
 
     return run
