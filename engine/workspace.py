@@ -56,7 +56,7 @@ class Workspace:
     def create(cls, path: Path | str, branch: str = "main") -> Self:
         """A new repository in a folder that is not there or is empty. HEAD is on `branch`, which has no commit yet."""
         path = Path(path)
-        _check_branch(branch)
+        _check_name(branch)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise WorkspaceError(f"{path}: a repository is made in a new or empty folder only")
         aside = path.with_name(f".{path.name}.new")  # built aside: a stop leaves no half repository at `path`
@@ -160,7 +160,7 @@ class Workspace:
 
         Files that change nothing make no commit (unless it has several parents).
         """
-        _check_branch(branch, self.branches())
+        self._check_branch(branch)
         stand = [self._commit(one) for one in (self._stand(branch) if parents is None else parents)]
         before = _listing(self._git, stand[0]) if stand else {}
         _check_paths(branch, author, files, before, allowed)
@@ -196,7 +196,7 @@ class Workspace:
 
     def set_branch(self, branch: str, commit_id: str) -> None:
         """Put `branch`, new or not, at a commit."""
-        _check_branch(branch, self.branches())
+        self._check_branch(branch)
         self._move(branch, self._commit(commit_id).id)
 
     def delete_branch(self, branch: str) -> None:
@@ -227,6 +227,16 @@ class Workspace:
             return worktree.differences(self.path, self.tree("HEAD") if self._head() else {})
 
     # Steps
+
+    def _check_branch(self, branch: str) -> None:
+        """Refuse what is no name, and a new name that another one is in the way of."""
+        _check_name(branch)
+        if self.tip(branch) is not None:
+            return
+        above = [branch[: slash.start()] for slash in re.finditer("/", branch)]
+        below = self._git.refs.subkeys(Ref(_ref(branch) + b"/"))
+        if inside := next((one for one in above if self.tip(one) is not None), branch if below else None):
+            raise WorkspaceError(f"branch '{branch}': '{inside}' cannot be both a branch and a folder of branches")
 
     def _stand(self, branch: str) -> list[str]:
         if (tip := self.tip(branch)) is not None:
@@ -333,15 +343,13 @@ def _three_way(
     return merged, conflicts
 
 
-def _check_branch(branch: str, known: Sequence[str] = ()) -> None:
+def _check_name(branch: str) -> None:
     try:
         good = check_ref_format(_ref(branch)) and branch.isprintable() and paths.fault(branch) is None
     except UnicodeEncodeError:
         good = False
     if not good or branch == "HEAD" or branch.startswith("-") or re.fullmatch(r"[0-9a-f]{40}", branch):
         raise WorkspaceError(f"{branch!r} is no name for a branch")
-    if inside := paths.clash({*known, branch}):
-        raise WorkspaceError(f"branch '{branch}': '{inside}' cannot be both a branch and a folder of branches")
 
 
 def _check_paths(
