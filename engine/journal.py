@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 import sqlite3
 import time
 import zlib
@@ -28,6 +29,7 @@ from engine.places import read_place
 FORMAT = 1
 WALL, CONCLUSION = "wall seconds", "conclusion"  # a fork begins with neither
 _LONG = 512  # strings from this length on are blobs of their own, so that a repeated prompt is kept once
+_PART = 2048  # and so are their paragraphs from this length on, so that what many prompts share is kept once
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS blobs (hash TEXT PRIMARY KEY, data BLOB NOT NULL); -- with rowids it is half the size
@@ -196,7 +198,8 @@ class Journal:
     def _store_text(self, text: str) -> str:
         raw = text.encode("utf-8", "surrogatepass")
         name = hashlib.sha256(raw).hexdigest()
-        self._database.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", (name, zlib.compress(raw, 6)))
+        if self._database.execute("SELECT 1 FROM blobs WHERE hash = ?", (name,)).fetchone() is None:
+            self._database.execute("INSERT INTO blobs VALUES (?, ?)", (name, zlib.compress(raw, 6)))
         return name
 
     def _load(self, name: str) -> Any:
@@ -213,15 +216,25 @@ class Journal:
 
     def _fold(self, data: Any) -> Any:
         if isinstance(data, str):
-            return {"$text": self._store_text(data)} if len(data) >= _LONG else data
+            return self._fold_text(data)
         if isinstance(data, Mapping):
             return {name: self._fold(value) for name, value in data.items()}
         return [self._fold(value) for value in data] if isinstance(data, list | tuple) else data
+
+    def _fold_text(self, text: str) -> Any:
+        if len(text) < _LONG:
+            return text
+        parts = _parts(text)
+        if len(parts) == 1:
+            return {"$text": self._store_text(text)}
+        return {"$parts": [one if len(one) < _LONG else {"$text": self._store_text(one)} for one in parts]}
 
     def _unfold(self, data: Any) -> Any:
         if isinstance(data, dict):
             if data.keys() == {"$text"}:
                 return self._load_text(data["$text"])
+            if data.keys() == {"$parts"}:
+                return "".join(self._unfold(one) for one in data["$parts"])
             return {name: self._unfold(value) for name, value in data.items()}
         return [self._unfold(value) for value in data] if isinstance(data, list) else data
 
@@ -246,3 +259,17 @@ class Journal:
 def effect_key(kind: str, place: str, request: Mapping[str, Any]) -> str:
     """The identity of an effect."""
     return digest([FORMAT, kind, place, request])
+
+
+def _parts(text: str) -> list[str]:
+    """The long paragraphs of a text, and what stands between them; joined they are the text."""
+    parts: list[str] = []
+    after_long = True
+    for paragraph in filter(None, re.split(r"(?<=\n\n)", text)):
+        long = len(paragraph) >= _PART
+        if long or after_long:
+            parts.append(paragraph)
+        else:
+            parts[-1] += paragraph
+        after_long = long
+    return parts

@@ -90,6 +90,23 @@ def test_a_repeated_long_text_is_kept_once(tmp_path: Path) -> None:
     assert (tmp_path / "j").stat().st_size < 3 * len(text) + 50 * 400
 
 
+def test_what_long_texts_share_is_kept_once(tmp_path: Path) -> None:
+    outline = "".join(f"src/module_{number}.py: purpose {number * 7919}\n" for number in range(2000))
+    journal = Journal(tmp_path / "j")
+    texts = [f"Write file {number}.\n\n{outline}\n\nIt does {number}.\n\n" for number in range(50)]
+    references = [journal.put({"prompt": text}) for text in texts]
+    assert [journal.get(one)["prompt"] for one in references] == texts
+    journal.close()
+    assert (tmp_path / "j").stat().st_size < 5 * len(zlib.compress(outline.encode()))
+
+
+@given(st.lists(st.sampled_from(["", "\n", "\n\n", "word ", "x" * 600, "y" * 2100]), max_size=12).map("".join))
+def test_texts_of_long_and_short_paragraphs_come_back(text: str) -> None:
+    journal = Journal(Path(":memory:"))
+    assert journal.get(journal.put([text])) == [text]
+    journal.close()
+
+
 def test_a_damaged_blob_is_refused_by_name(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "j")
     name = journal.put({"text": "whole"})
