@@ -161,6 +161,15 @@ class Journal:
             ).fetchone()
         return Totals(*row)
 
+    def totals_by_place(self, kind: str) -> dict[str, Totals]:
+        """The same, by place."""
+        with self._guarded():
+            rows = self._database.execute(
+                "SELECT place, count(*), sum(tokens), sum(cost) FROM effects WHERE kind = ? AND used GROUP BY place",
+                (kind,),
+            ).fetchall()
+        return {place: Totals(*numbers) for place, *numbers in rows}
+
     def copy_for_fork(self, path: Path, steps: Iterable[tuple[str, int]]) -> None:
         """Copy this journal for a fork that goes on after `steps` (node, visit); the rest is there to be reused."""
         kept = set(steps)
