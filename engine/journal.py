@@ -25,18 +25,21 @@ from engine.errors import JournalError
 from engine.models.base import digest
 from engine.places import read_place
 
-FORMAT = 1
+KEY_FORMAT = 1  # part of every key: another one finds nothing of what was recorded before
 WALL, CONCLUSION = "wall seconds", "conclusion"  # a fork begins with neither
 _LONG = 512  # strings from this length on are blobs of their own, so that a repeated prompt is kept once
-_TABLES = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS blobs (hash TEXT PRIMARY KEY, data BLOB NOT NULL); -- with rowids it is half the size
-CREATE TABLE IF NOT EXISTS effects (
-    key TEXT PRIMARY KEY, kind TEXT NOT NULL, place TEXT NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL,
-    tokens INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0, at REAL NOT NULL,
-    used INTEGER NOT NULL DEFAULT 1 -- 0: brought along by a fork, not part of this run so far
-) WITHOUT ROWID;
-"""
+# Step n makes format n out of format n - 1. Steps are only ever added: an older journal goes through those it lacks.
+_STEPS = (
+    """
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE blobs (hash TEXT PRIMARY KEY, data BLOB NOT NULL); -- with rowids it is half the size
+    CREATE TABLE effects (
+        key TEXT PRIMARY KEY, kind TEXT NOT NULL, place TEXT NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL,
+        tokens INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0, at REAL NOT NULL,
+        used INTEGER NOT NULL DEFAULT 1 -- 0: brought along by a fork, not part of this run so far
+    ) WITHOUT ROWID;
+    """,
+)
 
 
 @dataclass(frozen=True)
@@ -78,13 +81,13 @@ class Journal:
     def _prepare(self) -> None:
         self._database.execute("PRAGMA journal_mode=WAL")
         self._database.execute("PRAGMA synchronous=NORMAL")
-        self._database.executescript(_TABLES)
-        self._database.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (str(FORMAT),))
-        found = self._database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()[0]
-        if int(found) > FORMAT:
+        found = int(self._database.execute("PRAGMA user_version").fetchone()[0])
+        if found > len(_STEPS):
             raise JournalError(
-                f"{self._path}: format {found} is newer than this flowrun knows ({FORMAT}); update flowrun"
+                f"{self._path}: format {found} is newer than this flowrun knows ({len(_STEPS)}); update flowrun"
             )
+        for number, step in enumerate(_STEPS[found:], start=found + 1):
+            self._database.executescript(f"BEGIN; {step} PRAGMA user_version = {number}; COMMIT;")
 
     async def effect(
         self, kind: str, place: str, request: Mapping[str, Any], perform: Callable[[], Awaitable[dict[str, Any]]]
@@ -254,4 +257,4 @@ class Journal:
 
 def effect_key(kind: str, place: str, request: Mapping[str, Any]) -> str:
     """The identity of an effect."""
-    return digest([FORMAT, kind, place, request])
+    return digest([KEY_FORMAT, kind, place, request])
