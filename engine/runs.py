@@ -27,8 +27,25 @@ from engine.flow.model import Flow
 _STEPS: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = ()
 FORMAT = 1 + len(_STEPS)
 _NEEDED = frozenset(
-    ("id", "flow", "inputs", "params", "model", "options", "sandbox", "thread", "reruns", "approvals", "resumed")
-    + ("status", "outcome", "usage", "head", "waiting", "parent")
+    {
+        "id",
+        "flow",
+        "inputs",
+        "params",
+        "model",
+        "options",
+        "sandbox",
+        "thread",
+        "reruns",
+        "approvals",
+        "resumed",
+        "status",
+        "outcome",
+        "usage",
+        "head",
+        "waiting",
+        "parent",
+    }
 )
 
 
