@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from nodes.preprocessing.document import normalize
@@ -31,19 +32,35 @@ def lines(text: str) -> Counter[str]:
     return found
 
 
-def main(folder: Path, detail: str | None = None) -> None:
-    """Print recall and precision per document and over all of them."""
-    total: Counter[str] = Counter()
+def compare(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
+    """Each document, with how many lines were wanted, were kept, and are in both."""
     for cleaned in sorted(folder.glob("*/cleaned.md")):
-        wanted = lines(cleaned.read_text(encoding="utf-8"))
-        kept = lines(normalize((cleaned.parent / "original.md").read_text(encoding="utf-8"))["text"])
-        common = (wanted & kept).total()
-        total += Counter({"wanted": wanted.total(), "kept": kept.total(), "common": common})
-        print(f"{cleaned.parent.name:20} recall {common / wanted.total():.3f}  precision {common / kept.total():.3f}")
-        if detail == cleaned.parent.name:
+        wanted, kept = _pair(cleaned.parent)
+        count = {"wanted": wanted.total(), "kept": kept.total(), "common": (wanted & kept).total()}
+        yield cleaned.parent.name, Counter(count)
+
+
+def _pair(document: Path) -> tuple[Counter[str], Counter[str]]:
+    wanted = lines((document / "cleaned.md").read_text(encoding="utf-8"))
+    return wanted, lines(normalize((document / "original.md").read_text(encoding="utf-8"))["text"])
+
+
+def main(folder: Path, detail: str | None = None) -> None:
+    """Print recall and precision per document and over all of them; of the one named, what differs."""
+    total: Counter[str] = Counter()
+    for name, count in compare(folder):
+        total += count
+        print(_shares(name, count))
+        if detail == name:
+            wanted, kept = _pair(folder / name)
             for sign, lost in (("- ", wanted - kept), ("+ ", kept - wanted)):
                 print(*(sign + one[:150] for one in lost.elements()), sep="\n")
-    print(f"{'all':20} recall {total['common'] / total['wanted']:.3f}  precision {total['common'] / total['kept']:.3f}")
+    print(_shares("all", total))
+
+
+def _shares(name: str, count: Counter[str]) -> str:
+    common = count["common"]
+    return f"{name:20} recall {common / count['wanted']:.3f}  precision {common / count['kept']:.3f}"
 
 
 if __name__ == "__main__":

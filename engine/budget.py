@@ -6,47 +6,50 @@ What was spent comes from the journal, so a resumed run goes on counting where i
 from __future__ import annotations
 
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
 from engine.errors import BudgetExceeded
-from engine.journal import WALL, Journal
+from engine.journal import WALL, Journal, Totals
+from engine.places import read_place
 
 
 class Budget:
-    """The limits of a run: tokens, calls, cost (US dollars), wall (seconds that the run was running)."""
+    """The limits of a run: tokens, calls, cost (US dollars), wall (seconds that the run was running).
+
+    `limits` may also hold "nodes": tokens, calls and cost of single nodes.
+    """
 
     def __init__(self, limits: Mapping[str, Any], journal: Journal) -> None:
         self.on_exceeded: Literal["finish", "pause", "fail"] = limits.get("on_exceeded", "finish")
-        self._limits = {
-            name: limits[name] for name in ("tokens", "calls", "cost", "wall") if limits.get(name) is not None
-        }
+        self._limits = {_RUN: limits, **limits.get("nodes", {})}
         self._journal = journal
-        spent = journal.totals("model")
-        self._spent: dict[str, float] = {"tokens": spent.tokens, "calls": spent.count, "cost": spent.cost}
-        self._reserved: dict[str, float] = {"tokens": 0, "calls": 0}
+        self._spent: dict[str, Counter[str]] = defaultdict(Counter)
+        self._reserved: dict[str, Counter[str]] = defaultdict(Counter)
+        for place, totals in journal.totals_by_place("model").items():
+            self._count(read_place(place).node, totals)
         self._earlier = float(journal.meta(WALL, "0"))
         self._started = time.monotonic()
 
     @contextmanager
-    def call(self, most_tokens: int) -> Iterator[None]:
+    def call(self, node: str, most_tokens: int) -> Iterator[None]:
         """Around a model call that may take up to `most_tokens`; raises BudgetExceeded when that could be too much."""
-        asked: dict[str, float] = {"tokens": most_tokens, "calls": 1}
-        self._check(asked)
-        for name, amount in asked.items():
-            self._reserved[name] += amount
+        asked = Counter({"tokens": most_tokens, "calls": 1})
+        for owner in _owners(node):
+            self._check(owner, asked)
+        for owner in _owners(node):
+            self._reserved[owner] += asked
         try:
             yield
         finally:
-            for name, amount in asked.items():
-                self._reserved[name] -= amount
+            for owner in _owners(node):
+                self._reserved[owner] -= asked
 
-    def settle(self, tokens: int, cost: float) -> None:
+    def settle(self, node: str, tokens: int, cost: float) -> None:
         """Count one call. A reused answer counts like a new one, so that paired runs end at the same point."""
-        self._spent["tokens"] += tokens
-        self._spent["cost"] += cost
-        self._spent["calls"] += 1
+        self._count(node, Totals(1, tokens, cost))
         self.save()
 
     def save(self) -> None:
@@ -61,10 +64,28 @@ class Budget:
     @property
     def spent(self) -> Mapping[str, float]:
         """What was spent, by limit name."""
-        return {**self._spent, "wall": self.wall}
+        return {name: self._used(_RUN, name) for name in ("tokens", "calls", "cost", "wall")}
 
-    def _check(self, asked: Mapping[str, float]) -> None:
-        for name, limit in self._limits.items():
-            used = self.wall if name == "wall" else self._spent[name]
-            if used + self._reserved.get(name, 0) + asked.get(name, 0) > limit or used >= limit:
-                raise BudgetExceeded(name, limit, used)
+    def _count(self, node: str, totals: Totals) -> None:
+        for owner in _owners(node):
+            self._spent[owner].update({"tokens": totals.tokens, "calls": totals.count, "cost": totals.cost})
+
+    def _used(self, owner: str, name: str) -> float:
+        return self.wall if name == "wall" else self._spent[owner][name]
+
+    def _check(self, owner: str, asked: Mapping[str, float]) -> None:
+        for name in ("tokens", "calls", "cost", "wall"):
+            limit = self._limits.get(owner, {}).get(name)
+            if limit is None:
+                continue
+            used = self._used(owner, name)
+            if used + self._reserved[owner][name] + asked.get(name, 0) > limit or used >= limit:
+                raise BudgetExceeded(f"{name} of node '{owner}'" if owner else name, limit, used)
+
+
+_RUN = ""
+
+
+def _owners(node: str) -> tuple[str, str]:
+    """Whose limits a node's call counts against: the run's, and those of the flow's own node that it belongs to."""
+    return _RUN, node.partition(".")[0]

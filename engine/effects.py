@@ -15,6 +15,7 @@ from engine.errors import Stopped
 from engine.events import EventLog
 from engine.journal import CONCLUSION, Journal
 from engine.models.base import Answer, Decoding, Model, Request
+from engine.places import read_place
 from engine.sandbox.base import Limits, Sandbox, SandboxResult
 from engine.workspace import Workspace
 
@@ -77,16 +78,17 @@ class Effects:
 
     async def ask(self, request: Request, model: Model) -> Answer:
         """One answer, from the journal or the model."""
+        node = read_place(request.place).node
 
         async def perform() -> dict[str, Any]:
             self._go_on()
-            with self.budget.call(_most_tokens(request)):
+            with self.budget.call(node, _most_tokens(request)):
                 return asdict(await model.answer(request))
 
         effect = await self.journal.effect("model", request.place, request.to_json(), perform)
         answer = Answer(**effect.result)
         if not effect.counted:
-            self.budget.settle(answer.input_tokens + answer.output_tokens, answer.cost or 0.0)
+            self.budget.settle(node, answer.input_tokens + answer.output_tokens, answer.cost or 0.0)
         self.reused += effect.reused
         self.events.emit(
             "answer",

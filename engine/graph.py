@@ -19,15 +19,18 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
 END_NAME = "END"
+FORMAT = 1
 
 
 class GraphState(TypedDict):
     """What LangGraph checkpoints.
 
+    format  of this state
     ended  the budget's message once a limit was reached, else empty
     seal   a digest of the rest, so that a damaged checkpoint is noticed
     """
 
+    format: int
     values: dict[str, str]
     visits: dict[str, int]
     ended: str
@@ -36,7 +39,8 @@ class GraphState(TypedDict):
 
 def sealed(values: dict[str, str], visits: dict[str, int], ended: str) -> GraphState:
     """A state with its seal."""
-    return {"values": values, "visits": visits, "ended": ended, "seal": digest([values, visits, ended])}
+    seal = digest([FORMAT, values, visits, ended])
+    return {"format": FORMAT, "values": values, "visits": visits, "ended": ended, "seal": seal}
 
 
 FIRST = sealed({}, {}, "")
@@ -59,8 +63,12 @@ def compile_graph(
 
 
 def load_values(steps: Steps, state: GraphState) -> dict[str, Any]:
-    """The state's values behind their hashes. Raises JournalError for a state whose seal is broken."""
-    if state["seal"] != digest([state["values"], state["visits"], state["ended"]]):
+    """The state's values behind their hashes. Raises JournalError for a newer state, or one whose seal is broken."""
+    if state["format"] > FORMAT:
+        raise JournalError(
+            f"checkpoint format {state['format']} is newer than this flowrun knows ({FORMAT}); update it"
+        )
+    if state["seal"] != digest([state["format"], state["values"], state["visits"], state["ended"]]):
         raise JournalError("the checkpoint is damaged: its seal does not fit what it holds")
     return {key: steps.effects.journal.get(reference) for key, reference in state["values"].items()}
 

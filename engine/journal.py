@@ -26,19 +26,22 @@ from engine.errors import JournalError
 from engine.models.base import digest
 from engine.places import read_place
 
-FORMAT = 1
+KEY_FORMAT = 1  # part of every key: another one finds nothing of what was recorded before
 WALL, CONCLUSION = "wall seconds", "conclusion"  # a fork begins with neither
 _LONG = 512  # strings from this length on are blobs of their own, so that a repeated prompt is kept once
 _PART = 2048  # and so are their paragraphs from this length on, so that what many prompts share is kept once
-_TABLES = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS blobs (hash TEXT PRIMARY KEY, data BLOB NOT NULL); -- with rowids it is half the size
-CREATE TABLE IF NOT EXISTS effects (
-    key TEXT PRIMARY KEY, kind TEXT NOT NULL, place TEXT NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL,
-    tokens INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0, at REAL NOT NULL,
-    used INTEGER NOT NULL DEFAULT 1 -- 0: brought along by a fork, not part of this run so far
-) WITHOUT ROWID;
-"""
+# Step n makes format n out of format n - 1. Steps are only ever added: an older journal goes through those it lacks.
+_STEPS = (
+    """
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE blobs (hash TEXT PRIMARY KEY, data BLOB NOT NULL); -- with rowids it is half the size
+    CREATE TABLE effects (
+        key TEXT PRIMARY KEY, kind TEXT NOT NULL, place TEXT NOT NULL, request TEXT NOT NULL, result TEXT NOT NULL,
+        tokens INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0, at REAL NOT NULL,
+        used INTEGER NOT NULL DEFAULT 1 -- 0: brought along by a fork, not part of this run so far
+    ) WITHOUT ROWID;
+    """,
+)
 
 
 @dataclass(frozen=True)
@@ -80,13 +83,13 @@ class Journal:
     def _prepare(self) -> None:
         self._database.execute("PRAGMA journal_mode=WAL")
         self._database.execute("PRAGMA synchronous=NORMAL")
-        self._database.executescript(_TABLES)
-        self._database.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (str(FORMAT),))
-        found = self._database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()[0]
-        if int(found) > FORMAT:
+        found = int(self._database.execute("PRAGMA user_version").fetchone()[0])
+        if found > len(_STEPS):
             raise JournalError(
-                f"{self._path}: format {found} is newer than this flowrun knows ({FORMAT}); update flowrun"
+                f"{self._path}: format {found} is newer than this flowrun knows ({len(_STEPS)}); update flowrun"
             )
+        for number, step in enumerate(_STEPS[found:], start=found + 1):
+            self._database.executescript(f"BEGIN; {step} PRAGMA user_version = {number}; COMMIT;")
 
     async def effect(
         self, kind: str, place: str, request: Mapping[str, Any], perform: Callable[[], Awaitable[dict[str, Any]]]
@@ -162,6 +165,15 @@ class Journal:
                 (kind,),
             ).fetchone()
         return Totals(*row)
+
+    def totals_by_place(self, kind: str) -> dict[str, Totals]:
+        """The same, by place."""
+        with self._guarded():
+            rows = self._database.execute(
+                "SELECT place, count(*), sum(tokens), sum(cost) FROM effects WHERE kind = ? AND used GROUP BY place",
+                (kind,),
+            ).fetchall()
+        return {place: Totals(*numbers) for place, *numbers in rows}
 
     def copy_for_fork(self, path: Path, steps: Iterable[tuple[str, int]]) -> None:
         """Copy this journal for a fork that goes on after `steps` (node, visit); the rest is there to be reused."""
@@ -258,7 +270,7 @@ class Journal:
 
 def effect_key(kind: str, place: str, request: Mapping[str, Any]) -> str:
     """The identity of an effect."""
-    return digest([FORMAT, kind, place, request])
+    return digest([KEY_FORMAT, kind, place, request])
 
 
 def _parts(text: str) -> list[str]:

@@ -23,7 +23,30 @@ import yaml
 from engine.errors import InputError
 from engine.flow.model import Flow
 
-FORMAT = 1
+# Step n makes a record of format n + 1 out of one of format n. Steps are only ever added.
+_STEPS: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = ()
+FORMAT = 1 + len(_STEPS)
+_NEEDED = frozenset(
+    {
+        "id",
+        "flow",
+        "inputs",
+        "params",
+        "model",
+        "options",
+        "sandbox",
+        "thread",
+        "reruns",
+        "approvals",
+        "resumed",
+        "status",
+        "outcome",
+        "usage",
+        "head",
+        "waiting",
+        "parent",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +61,7 @@ class RunFolder:
         return self.path.name
 
     def record(self) -> dict[str, Any]:
-        """What run.json says. Raises InputError if it is damaged or of a newer format."""
+        """What run.json says, in the present format. Raises InputError if it is damaged or of a newer format."""
         file = self.path / "run.json"
         try:
             record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -49,7 +72,12 @@ class RunFolder:
             raise InputError(
                 f"{file}: format {record['format']} is newer than this flowrun knows ({FORMAT}); update flowrun"
             )
-        return record
+        for step in _STEPS[record["format"] - 1 :]:
+            record = step(record)
+        missing = sorted(_NEEDED - record.keys())
+        if missing:
+            raise InputError(f"{file}: not a whole run record: it lacks {', '.join(missing)}")
+        return {**record, "format": FORMAT}
 
     def write_flow(self, flow: Flow) -> None:
         """Keep the resolved flow."""

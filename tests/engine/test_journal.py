@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import engine.journal as journal_module
 from engine.errors import JournalError
 from engine.journal import Effect, Journal, effect_key
 
@@ -126,7 +127,7 @@ def test_a_file_that_is_no_journal_and_a_newer_one_are_refused(tmp_path: Path) -
         Journal(tmp_path / "no")
     Journal(tmp_path / "new").close()
     with sqlite3.connect(tmp_path / "new") as database:
-        database.execute("UPDATE meta SET value = '99' WHERE name = 'format'")
+        database.execute("PRAGMA user_version = 99")
     database.close()
     with pytest.raises(JournalError, match="format 99 is newer than this flowrun knows"):
         Journal(tmp_path / "new")
@@ -145,3 +146,19 @@ def test_a_fork_counts_what_came_before_it_and_what_it_uses(tmp_path: Path) -> N
         assert (effect.reused, effect.counted) == (True, expected)
     assert fork.totals("model").count == 2
     fork.close()
+
+
+def test_an_older_journal_goes_through_the_steps_that_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal(tmp_path / "j")
+    name = journal.put({"kept": True})
+    journal.close()
+    steps = (*journal_module._STEPS, "CREATE TABLE notes (text TEXT NOT NULL);")
+    monkeypatch.setattr(journal_module, "_STEPS", steps)
+    for _ in range(2):  # the second time there is nothing left to do
+        journal = Journal(tmp_path / "j")
+        assert journal.get(name) == {"kept": True}
+        asyncio.run(journal.effect("model", "p", {}, Paid({"text": "x"})))
+        journal.close()
+    monkeypatch.undo()
+    with pytest.raises(JournalError, match="format 2 is newer"):
+        Journal(tmp_path / "j")

@@ -116,7 +116,7 @@ def test_a_newer_format_is_refused_in_one_sentence(run: Path) -> None:
     assert "format 99 is newer than this flowrun knows" in done.stderr
     (run / "run.json").write_text(json.dumps(record))
     with closing(sqlite3.connect(run / "journal.sqlite")) as journal, journal:
-        journal.execute("UPDATE meta SET value = '99' WHERE name = 'format'")
+        journal.execute("PRAGMA user_version = 99")
     done = resume(run)
     assert done.returncode == 1
     assert "format 99 is newer than this flowrun knows" in done.stdout + done.stderr

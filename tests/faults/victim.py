@@ -8,6 +8,7 @@ answers with the child's process id, and then with how it ended.
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ from typing import Any
 
 import langgraph.checkpoint.sqlite.aio  # noqa: F401 - imported before the forks
 
+from engine.contract import resolve_call
 from engine.effects import RoleModel
 from engine.flow import load_flow
 from engine.journal import Journal
@@ -57,6 +59,15 @@ def child(command: dict[str, Any]) -> int:
     return 0 if result.ok else 1
 
 
+def warm_up() -> None:
+    """Import what is imported on first use, so that no child does it again."""
+    for name in ("langchain_openai", "jsonschema", "tiktoken", "nodes.develop", "nodes.merge", "nodes.schedule"):
+        importlib.import_module(name)
+    resolved = load_flow(str(FLOW))
+    for node in resolved.nodes.values():
+        resolve_call(node)
+
+
 def die_at_record(number: int, late: bool) -> None:
     original, seen = Journal.record, [0]
 
@@ -72,6 +83,7 @@ def die_at_record(number: int, late: bool) -> None:
 
 
 def main() -> None:
+    warm_up()
     for line in sys.stdin:
         command = json.loads(line)
         pid = os.fork()

@@ -40,6 +40,10 @@ def check_nodes(flow: Flow, faults: Faults) -> None:
         if "on_item_error" in given and "map" not in given:
             faults.add((*path, "on_item_error"), f"{context(path)}'on_item_error' is for a node with a 'map'", key=True)
         _check_edges(node, faults)
+    for name in flow.budget.get("nodes", {}):
+        if name not in flow.nodes:
+            message = f"budget: nodes: there is no node '{name}'"
+            faults.add(("budget", "nodes", name), message, key=True, hint=Hint(name, tuple(flow.nodes)))
     if flow.budget.get("on_exceeded") == "finish" and flow.finish is None:
         faults.add(
             ("budget", "on_exceeded"),

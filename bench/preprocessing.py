@@ -1,0 +1,28 @@
+"""How near preprocessing comes to hand-cleaned documents, and how its time grows with the text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.figures import Figure, Skipped
+from bench.preprocessing_speed import KINDS, seconds
+from bench.preprocessing_twins import compare
+
+
+def measure(twins: Path | None) -> Iterator[Figure | Skipped]:
+    """`twins` is a folder with one folder per document that holds `original.md` and `cleaned.md`."""
+    what = "preprocessing: cleaned documents"
+    if twins is None:
+        yield Skipped(what, "there is no folder of them; give one: make bench TWINS=FOLDER")
+    elif not any(twins.glob("*/cleaned.md")):
+        yield Skipped(what, "the folder holds no */cleaned.md")
+    else:
+        total = sum((count for _, count in compare(twins)), Counter[str]())
+        detail = f"{total['common']:,} lines in common"
+        yield Figure("preprocessing: recall of cleaned lines", total["common"] / total["wanted"], "", detail=detail)
+        yield Figure("preprocessing: precision of kept lines", total["common"] / total["kept"], "", detail=detail)
+    growth = {name: seconds(make(1_000_000)) / max(seconds(make(100_000)), 0.001) for name, make in KINDS.items()}
+    worst = max(growth, key=lambda name: growth[name])
+    yield Figure("preprocessing: time of ten times the text", growth[worst], "x", detail=f"the worst: {worst}")
