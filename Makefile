@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo picture test lint clean
+.PHONY: help demo picture test lint bench clean
 
 help:            ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -33,6 +33,10 @@ lint: $(READY)   ## ruff and mypy (strict)
 	@$(BIN)/ruff format --check .
 	@echo "==> mypy"
 	@$(BIN)/mypy
+
+bench: $(READY)  ## measure speed and size, print and write docs/benchmarks.md (about five minutes)
+	@echo "==> benchmarks"
+	@$(BIN)/python -m bench $(if $(TWINS),--twins $(TWINS))
 
 clean:           ## remove the environment and caches; runs stay
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -16,21 +16,21 @@ from bench.figures import Figure, Skipped, table
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 TEXT = """# Benchmarks
 
-`make bench` measures this and writes this page. What is a ratio was measured side by side in one run, so that a slow or busy
-machine slows down both sides. A figure that misses its target stands as it is, marked.
+`make bench` measures this and writes this page. What is a ratio was measured side by side in one run, so that a slow or
+busy machine slows down both sides. A figure that misses its target stands as it is, marked.
 
 {date}, {machine}, {minutes:.1f} minutes.
 
 {table}
 
-- *Makespan*: simulated latencies of 10 to 100 ms; nothing can end before the critical path of the dependencies does, nor
-  before the busiest lane. The waves are one LangGraph `Send` per item and one wave per layer, without checkpoints, with the same
-  items, latencies and lanes.
+- *Makespan*: simulated latencies of 10 to 100 ms; nothing can end before the critical path of the dependencies does,
+  nor before the busiest lane. The waves are one LangGraph `Send` per item and one wave per layer, without checkpoints,
+  with the same items, latencies and lanes.
 - *Engine per map item*: a whole map node whose answers take no time: expressions, checks, journal, budget and events.
-- *Run folder*: the record, flow, checkpoints, journal and events of a run in which developers write files of 4 kB, over the
-  bytes of the answers alone. What was asked is kept too.
-- *Resume*: a map whose items ask a model and do nothing else, and developers who also check, compare and commit
-  what was answered. The answers come from the journal; what a node computes from them is computed again.
+- *Run folder*: the record, flow, checkpoints, journal and events of a run in which developers write files of 4 kB, over
+  the bytes of the answers alone. What was asked is kept too.
+- *Resume*: a map whose items ask a model and do nothing else, and developers who also check, compare and commit what
+  was answered. The answers come from the journal; what a node computes from them is computed again.
 - *Peak memory*: of the whole process of a map with one model call per file.
 - *Cleaned documents* are compared when a folder of them is given: `make bench TWINS=FOLDER`.
 """
@@ -50,8 +50,8 @@ def measure(twins: Path | None) -> Iterator[Figure | Skipped]:
 
 def machine() -> str:
     """The kind of machine, without its name."""
-    cores = os.cpu_count()
-    return f"{cores} core{'s' * (cores != 1)}, {platform.system()}, {platform.machine()}, Python {platform.python_version()}"
+    cores = f"{os.cpu_count()} cores"
+    return ", ".join((cores, platform.system(), platform.machine(), f"Python {platform.python_version()}"))
 
 
 def main() -> None:

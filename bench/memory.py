@@ -1,4 +1,4 @@
-"""The most memory that a map of 10,000 files of 4 kB takes; `python -m bench.memory` is the process that is measured."""
+"""The most memory that a map of 10,000 files of 4 kB takes; `python -m bench.memory` is the process measured."""
 
 from __future__ import annotations
 
