@@ -15,6 +15,7 @@ import stat
 import time
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Self, TypeVar, cast
 
@@ -51,6 +52,9 @@ class Workspace:
     def __init__(self, path: Path, repository: Repo) -> None:
         self.path = path
         self._git = repository
+        # What a commit holds never changes, and many files are written on the same one and look at the same ones.
+        self._listing = lru_cache(8)(partial(_listing, repository))
+        self._describe = lru_cache(1024)(partial(describe, repository))
 
     @classmethod
     def create(cls, path: Path | str, branch: str = "main") -> Self:
@@ -109,7 +113,7 @@ class Workspace:
 
     def tree(self, ref: str) -> dict[str, str]:
         """Every path at `ref` with the id of its blob, sorted by path."""
-        return _listing(self._git, self._commit(ref))
+        return dict(self._listing(self._commit(ref)))
 
     def files(self, ref: str) -> dict[str, bytes]:
         """Every path at `ref` with its content, sorted by path."""
@@ -133,7 +137,7 @@ class Workspace:
 
     def show(self, ref: str) -> Commit:
         """The commit at `ref`."""
-        return describe(self._git, self._commit(ref))
+        return self._describe(self._commit(ref))
 
     def graph(self, ref: str) -> list[str]:
         """The history behind `ref` as lines for a terminal, like `git log --graph --oneline` with the authors."""
@@ -162,7 +166,7 @@ class Workspace:
         """
         self._check_branch(branch)
         stand = [self._commit(one) for one in (self._stand(branch) if parents is None else parents)]
-        before = _listing(self._git, stand[0]) if stand else {}
+        before = self._listing(stand[0]) if stand else {}
         _check_paths(branch, author, files, before, allowed)
         after = {path: blob for path, blob in before.items() if files.get(path, b"") is not None}
         after |= {path: self._store(content) for path, content in files.items() if content is not None}
@@ -183,8 +187,8 @@ class Workspace:
         bases = find_merge_base(self._git, [ours.id, theirs.id])
         if theirs.id in bases:
             return ours.id.decode()
-        known = [_listing(self._git, cast("GitCommit", self._git[one])) for one in bases] or [{}]
-        merged, conflicts = _three_way(known, _listing(self._git, ours), _listing(self._git, theirs))
+        known = [self._listing(cast("GitCommit", self._git[one])) for one in bases] or [{}]
+        merged, conflicts = _three_way(known, self._listing(ours), self._listing(theirs))
         if not conflicts and (inside := paths.clash(merged)):
             conflicts = [inside]
         if conflicts:
