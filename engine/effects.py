@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -60,6 +61,7 @@ class Effects:
     approvals: Sequence[Mapping[str, Any]] = ()
     requirements: tuple[str, ...] = ()
     stopping: bool = False
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
     reused: int = 0
 
     @cached_property
@@ -67,6 +69,11 @@ class Effects:
         """The run's Git repository; made on first use."""
         path = self.folder / "repo"
         return Workspace.open(path) if path.exists() else Workspace.create(path)
+
+    def stop(self) -> None:
+        """Make no further call. One that only waits for a person is given up."""
+        self.stopping = True
+        self._stop.set()
 
     def approved(self, node: str, visit: int) -> bool:
         """Whether the user approved this visit of a node."""
@@ -83,7 +90,7 @@ class Effects:
         async def perform() -> dict[str, Any]:
             self._go_on()
             with self.budget.call(node, _most_tokens(request)):
-                return asdict(await model.answer(request))
+                return asdict(await self._answer(request, model))
 
         effect = await self.journal.effect("model", request.place, request.to_json(), perform)
         answer = Answer(**effect.result)
@@ -154,6 +161,19 @@ class Effects:
     def conclusion(self, conclusion: Conclusion | None) -> None:
         told = [conclusion.ok, conclusion.reason, list(conclusion.summary.items())] if conclusion else None
         self.journal.set_meta(CONCLUSION, self.journal.put(told) if told else "")
+
+    async def _answer(self, request: Request, model: Model) -> Answer:
+        if not getattr(model, "waits_for_people", False):
+            return await model.answer(request)
+        answer, stop = asyncio.ensure_future(model.answer(request)), asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait((answer, stop), return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            raise Stopped("stopped while waiting for an answer")
+        finally:
+            answer.cancel()
+            stop.cancel()
 
     def _go_on(self) -> None:
         if self.stopping:

@@ -27,8 +27,11 @@ class EventLog:
         event = {"at": round(time.time(), 3), "kind": kind, **data}
         self._file.write(json.dumps(event, ensure_ascii=True, default=str) + "\n")
         self._file.flush()
-        for listener in self._listeners:
-            listener(event)
+        for listener in list(self._listeners):
+            try:
+                listener(event)
+            except OSError:  # nobody reads the output any more; the run goes on without it
+                self._listeners.remove(listener)
 
     def close(self) -> None:
         """Close the file."""

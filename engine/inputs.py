@@ -114,10 +114,11 @@ def changed_inputs(recorded: Inputs, choice: Literal["refuse", "keep", "use"]) -
     files = {name: value for name, value in recorded.items() if isinstance(value, Mapping)}
     changed = [name for name, value in files.items() if _digest_now(value["path"]) != value["digest"]]
     if changed and choice == "refuse":
-        path = files[changed[0]]["path"]
+        path = Path(files[changed[0]]["path"])
+        what = "changed since the run began" if path.exists() else "is gone"
+        use = "; with the new one: --changed-inputs use" if path.exists() else ""
         raise InputError(
-            f"input '{changed[0]}': {path} changed since the run began. Go on with what it began with: "
-            "--changed-inputs keep; with the new one: --changed-inputs use"
+            f"input '{changed[0]}': {path} {what}. Go on with what the run began with: --changed-inputs keep{use}"
         )
     return {name: read_file_input(name, Path(files[name]["path"])) for name in changed}
 
@@ -132,6 +133,8 @@ def _digest_now(path: str) -> str | None:
 def without_texts(inputs: Inputs) -> dict[str, Any]:
     """The inputs as a run's record shows them: a file by its path and digest."""
     return {
-        name: {part: value[part] for part in ("path", "digest")} if isinstance(value, dict) else value
+        name: {"path": str(Path(value["path"]).absolute()), "digest": value["digest"]}
+        if isinstance(value, dict)
+        else value
         for name, value in inputs.items()
     }

@@ -76,7 +76,7 @@ class Journal:
         try:
             with self._guarded():
                 self._prepare()
-        except JournalError:
+        except BaseException:
             self._database.close()
             raise
 
@@ -264,8 +264,9 @@ class Journal:
     def _guarded(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, zlib.error) as error:
-            raise JournalError(f"{self._path}: {error}; free space or restore the file, then resume") from error
+        except (sqlite3.Error, zlib.error, UnicodeError, json.JSONDecodeError) as error:
+            remedy = "make room, then resume" if "full" in str(error) else "restore the file, or run the flow anew"
+            raise JournalError(f"{self._path}: {error}; {remedy}") from error
 
 
 def effect_key(kind: str, place: str, request: Mapping[str, Any]) -> str:

@@ -95,7 +95,9 @@ def repository_head(run: RunFolder) -> str | None:
 
 def refuse_changed_repository(run: RunFolder, record: Mapping[str, Any], discard: bool) -> None:
     """Raise InputError if somebody changed the repository since the run stopped, unless that may be thrown away."""
-    if discard or record["head"] is None or not (run.path / "repo").is_dir():
+    if record["head"] is not None and not (run.path / "repo").is_dir():
+        raise InputError(f"{run.path / 'repo'}: the run's repository is gone; restore it, or run the flow anew")
+    if discard or record["head"] is None:
         return
     found = Workspace.open(run.path / "repo").status()
     if repository_head(run) != record["head"]:

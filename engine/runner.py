@@ -19,7 +19,7 @@ from engine.flow import load_flow
 from engine.flow.model import Flow
 from engine.fork import create_fork, fork_point
 from engine.graph import FIRST, compile_graph
-from engine.history import Plan, Step, plan_resume, read_history
+from engine.history import Plan, Step, changed_nodes, plan_resume, read_history
 from engine.inputs import Inputs, changed_inputs, keep_inputs, kept_inputs
 from engine.journal import Journal
 from engine.opening import RunOptions, Tools, open_tools
@@ -58,11 +58,21 @@ class Handle:
     effects: Effects
     task: asyncio.Task[Any]
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the run was asked to stop."""
+        return self.effects.stopping
+
     def stop(self) -> None:
         """Ask the run to stop."""
         if self.effects.stopping:
             self.task.cancel()
-        self.effects.stopping = True
+        self.effects.stop()
+
+    def stop_at_once(self) -> None:
+        """Stop without waiting for the calls under way."""
+        self.effects.stop()
+        self.task.cancel()
 
 
 @dataclass(frozen=True)
@@ -124,6 +134,7 @@ async def resume_run(
     None if `watch.on_plan` said not to. Raises InputError for what was changed behind the run's back.
     """
     refuse_unsupported(flow)
+    refuse_incomplete(run)
     with run.locked():
         record = run.record()
         inputs = changed_inputs(record["inputs"], choices.inputs)
@@ -155,8 +166,15 @@ async def fork_run(
 ) -> RunResult | None:
     """Begin a new run at a step of an old one, with this flow. None if `watch.on_plan` said not to."""
     refuse_unsupported(flow)
+    refuse_incomplete(parent)
     old = load_flow(str(parent.path / "flow.yaml"))
     step, plan = fork_point(await _history(parent, old), at)
+    edited = changed_nodes(old, flow)
+    early = [f"{one.node} ({edited[one.node]})" for one in plan.reused if one.node in edited]
+    if early:
+        raise InputError(
+            f"--at {at}: the edit touches what comes before: {early[0]}; fork there, or leave it as it was"
+        )
     if step.node not in flow.nodes:
         raise InputError(f"--at {at}: the flow has no such node; it has: {', '.join(flow.nodes)}")
     if not watch.on_plan(plan):
@@ -165,6 +183,14 @@ async def fork_run(
         run = create_fork(parent, root, flow, step, plan, first_record(flow, {}, options, tools))
         with run.locked():
             return await _execute(run, flow, options, tools, watch, plan)
+
+
+def refuse_incomplete(run: RunFolder) -> None:
+    """Raise InputError if a run's folder lacks a file that cannot be made anew."""
+    for name in ("flow.yaml", "journal.sqlite"):
+        file = run.path / name
+        if not file.is_file() or not file.stat().st_size:
+            raise InputError(f"{file}: is gone or empty; restore it, or run the flow anew")
 
 
 def refuse_unsupported(flow: Flow) -> None:

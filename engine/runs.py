@@ -67,7 +67,8 @@ class RunFolder:
             record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             newer = record["format"] > FORMAT
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{file}: not a readable run record: {error}") from error
+            why = error if isinstance(error, OSError | ValueError) else "it is no object with a 'format'"
+            raise InputError(f"{file}: no readable run record: {why}; restore it, or remove the folder") from error
         if newer:
             raise InputError(
                 f"{file}: format {record['format']} is newer than this flowrun knows ({FORMAT}); update flowrun"
@@ -87,10 +88,29 @@ class RunFolder:
         """Change fields of run.json, in one step."""
         _write_whole(self.path / "run.json", _to_json({**self.record(), **changes}))
 
+    def status(self) -> str:
+        """The record's status, or "killed" for a run that says it is running and is held by no process."""
+        status = str(self.record()["status"])
+        return "killed" if status in ("new", "running") and not self._is_held() else status
+
+    def _is_held(self) -> bool:
+        try:
+            with (self.path / "lock").open(encoding="ascii") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return False
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the run; a second process is told who does. The lock of a process that died is free."""
-        with (self.path / "lock").open("a+", encoding="ascii") as file:
+        try:
+            lock = (self.path / "lock").open("a+", encoding="ascii")
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
+        with lock as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -111,7 +131,9 @@ def create_run(
 
     Raises InputError when `root` cannot be written.
     """
-    name = f"{flow.name}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    now = time.time()
+    date = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+    name = f"{flow.name}-{date}-{int(now % 1 * 1000):03}{secrets.token_hex(1)}"
     half: Path | None = None
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -152,7 +174,7 @@ def list_runs(root: Path) -> list[RunFolder]:
     if not root.is_dir():
         return []
     found = [RunFolder(path.parent) for path in root.glob("*/run.json") if not path.parent.name.startswith(".")]
-    return sorted(found, key=lambda run: (run.path.joinpath("flow.yaml").stat().st_mtime_ns, run.id))
+    return sorted(found, key=lambda run: run.id.split("-")[-3:])  # a run's name ends with when it was made
 
 
 def remove_run(run: RunFolder) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from engine.cli.plain import drop_output, plain
 from engine.errors import FlowrunError
 
 
@@ -20,8 +21,16 @@ class FlowrunGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that `args` mean."""
         if args and args[0] not in self.commands and not args[0].startswith("-"):
+            self._refuse_misspelt(args[0], ctx)
             args = ["run", *args]
         return super().resolve_command(ctx, args)
+
+    def _refuse_misspelt(self, word: str, ctx: click.Context) -> None:
+        import difflib
+
+        close = difflib.get_close_matches(word, self.commands, n=1, cutoff=0.75)
+        if close and not os.path.exists(word):  # noqa: PTH110 - pathlib is not imported at start-up
+            ctx.fail(f"there is no command '{word}'. Did you mean '{close[0]}'?")
 
 
 @click.group(cls=FlowrunGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -55,12 +64,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.exceptions.Abort:
         sys.exit(130)
     except FlowrunError as error:
-        click.echo(f"flowrun: {error}", err=True)
+        click.echo(plain(f"flowrun: {error}"), err=True)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+    except OSError as error:
+        _give_up_output(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _give_up_output(error: OSError) -> None:
+    """End when what is printed cannot be written; what the interpreter would still print is dropped."""
+    if error.filename is not None:
+        raise error
+    drop_output()
+    if not isinstance(error, BrokenPipeError):
+        click.echo(f"flowrun: cannot write to standard output: {error.strerror}", err=True)
+    sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from engine.cli.plain import plain
+
 
 class Progress:
     """Turns events into lines: seconds since the start, node, what happened."""
@@ -34,7 +36,7 @@ class Progress:
             show(event)
 
     def _line(self, name: str, text: str) -> None:
-        click.echo(f"{time.monotonic() - self._began:7.1f}s  {name:<12} {text}")
+        click.echo(plain(f"{time.monotonic() - self._began:7.1f}s  {name:<12} {text}"))
 
     def _node(self, event: dict[str, Any]) -> None:
         again = f" (visit {event['visit']})" if event["visit"] > 1 else ""

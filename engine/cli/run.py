@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from engine.cli.plain import drop_output
 from engine.errors import InputError
 
 if TYPE_CHECKING:
@@ -248,7 +251,11 @@ def _run_to_end(start: Start, quiet: bool, dry_run: bool = False) -> int:
     result = asyncio.run(work())
     if result is None:
         return 0
-    print_summary(result.run)
+    try:
+        print_summary(result.run)
+        sys.stdout.flush()
+    except OSError:  # the run's result does not depend on who reads it
+        drop_output()
     return result.exit_code
 
 
@@ -257,12 +264,22 @@ def _on_start(quiet: bool) -> Callable[[RunFolder, Handle], None]:
 
     def started(run: RunFolder, handle: Handle) -> None:
         if not quiet:
-            click.echo(f"run {run.id} in {run.path}")
+            with suppress(OSError):
+                click.echo(f"run {run.id} in {run.path}")
 
         def interrupted() -> None:
+            again = (
+                "stopping at once"
+                if handle.stopping
+                else "stopping when the calls under way have ended; again to stop at once"
+            )
             handle.stop()
-            click.echo("\nstopping when the calls under way have ended; again to stop at once", err=True)
+            with suppress(OSError):
+                click.echo(f"\n{again}", err=True)
 
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupted)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, interrupted)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, handle.stop_at_once)
 
     return started

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from engine.cli.plain import plain
 from engine.cli.run import runs_option
+from engine.errors import InputError
 
 
 @click.group()
@@ -22,13 +24,19 @@ def list_command(root: Path, as_json: bool) -> None:
     """The runs, oldest first."""
     from engine.runs import list_runs
 
-    records = [run.record() for run in list_runs(root)]
+    found = list_runs(root)
     if as_json:
-        click.echo(json.dumps(records, ensure_ascii=False))
+        click.echo(json.dumps([{**run.record(), "status": run.status()} for run in found], ensure_ascii=False))
         return
-    for record in records:
-        outcome = record["outcome"] or {}
-        click.echo(f"{record['id']}  {record['status']:<9} {outcome.get('reason', '')}")
+    for run in found:
+        try:
+            status, outcome = run.status(), run.record()["outcome"] or {}
+        except InputError as error:
+            status, outcome = "damaged", {"reason": str(error)}
+        reason = outcome.get("reason", f"flowrun resume {run.path}" if status == "killed" else "")
+        click.echo(plain(f"{run.id}  {status:<9} {reason}"))
+    if not found:
+        click.echo(f"no runs in {root}", err=True)
 
 
 @runs.command("show")

@@ -5,21 +5,39 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as escape_markup
 from rich.panel import Panel
 from rich.table import Table
 from rich.tree import Tree
 
+from engine.cli.plain import plain
 from engine.runs import RunFolder
 from engine.workspace import Workspace
 
-_GO_ON = {"stopped": "flowrun resume {0}", "waiting": "flowrun approve {0}, or flowrun reject {0} --why ..."}
+_GO_ON = {
+    "stopped": "flowrun resume {0}",
+    "killed": "flowrun resume {0}",
+    "waiting": "flowrun approve {0}, or flowrun reject {0} --why ...",
+}
 _MOST_LINES, _MOST_FILES = 24, 200
+
+
+class _Terminal(Console):
+    """A console that leaves a closed pipe to its caller."""
+
+    def on_broken_pipe(self) -> None:
+        """Nothing: the error goes on."""
+        raise BrokenPipeError
+
+
+def escape(text: str) -> str:
+    """Untrusted text without markup and control characters."""
+    return escape_markup(plain(text))
 
 
 def print_summary(run: RunFolder) -> None:
     """Print a run's outcome and, where there is one, its repository."""
-    console = Console(highlight=False)
+    console = _Terminal(highlight=False)
     record = run.record()
     repository = run.path / "repo"
     if repository.is_dir() and record["status"] == "finished":
@@ -41,15 +59,18 @@ def _outcome(run: RunFolder, record: dict[str, object]) -> Panel:
         table.add_row("model calls", f"{usage['model_calls']:,} ({usage['tokens']:,} tokens), reused {usage['reused']}")
         table.add_row("sandbox runs", f"{usage['sandbox_runs']} ({record['sandbox']})")
         table.add_row("time", f"{usage['seconds']} s")
-    table.add_row("ended", escape(str(outcome.get("reason", record["status"]))))
-    if record["status"] in _GO_ON:
-        table.add_row("go on with", _GO_ON[str(record["status"])].format(run.id))
+    table.add_row("ended", escape(str(outcome.get("reason", run.status()))))
+    status = run.status()
+    if status in _GO_ON:
+        table.add_row("go on with", _GO_ON[status].format(run.path))
+    elif (run.path / "repo").is_dir():
+        table.add_row("repository", str(run.path / "repo"))
     else:
-        table.add_row("repository" if (run.path / "repo").is_dir() else "run", str(run.path / "repo"))
+        table.add_row("more in", str(run.path / "events.jsonl"))
     good = bool(outcome.get("ok"))
     return Panel(
         table,
-        title=f"{run.id}: {'passed' if good else record['status']}",
+        title=f"{run.id}: {'passed' if good else run.status()}",
         border_style="green" if good else "red",
         expand=False,
     )

@@ -34,6 +34,7 @@ class MailboxModel:
     """
 
     name = "mailbox"
+    waits_for_people = True
 
     def __init__(self, folder: Path, *, poll: float = 0.2) -> None:
         self.folder = folder

@@ -52,6 +52,11 @@ class RecordingModel:
         """The other model's name."""
         return self._inner.name
 
+    @property
+    def waits_for_people(self) -> bool:
+        """Whether the other model's answers come from people, and so perhaps never."""
+        return bool(getattr(self._inner, "waits_for_people", False))
+
     async def answer(self, request: Request) -> Answer:
         """The other model's answer, recorded."""
         answer = await self._inner.answer(request)
