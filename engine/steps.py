@@ -164,8 +164,8 @@ class _Call:
     def _gather(self, outcome: MapOutcome) -> tuple[dict[str, Any], BudgetExceeded | None]:
         if outcome.ended is not None and not isinstance(outcome.ended, BudgetExceeded):
             raise outcome.ended
-        if outcome.errors and self.node.on_item_error == "fail":
-            raise next(iter(outcome.errors.values()))
+        if outcome.errors and (self.node.on_item_error == "fail" or not outcome.outputs):
+            raise next(iter(outcome.errors.values()))  # with nothing but failures there is nothing to go on with
         values = {}
         for name in self.declaration.writes:
             key = self.steps.flow.state[name]

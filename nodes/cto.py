@@ -176,7 +176,7 @@ def _rejection(candidate: Candidate) -> str:
 
 def _none_valid(rejected: Sequence[Mapping[str, Any]]) -> str:
     if not rejected:
-        return "no architect submitted a sketch; see the failed items of the node before"
+        return "no architect submitted a sketch: params.architects is 0"
     reasons = "\n".join(f"  seat {one['seat']}: {one['why']}" for one in rejected)
     return (
         f"none of the {len(rejected)} sketches can be used:\n{reasons}\n"

@@ -23,6 +23,14 @@ async def speak(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     return {"said": answer.text if ctx.item is not None else [answer.text]}
 
 
+@node(writes=("said",), params=("failing",))
+async def fail_first(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
+    """Fails for the items below the parameter `failing`."""
+    if inputs["number"] < ctx.params["failing"]:
+        raise ValueError(f"item {inputs['number']} is bad")
+    return {"said": str(inputs["number"])}
+
+
 def shout(request: Request) -> str:
     """The question in capitals."""
     return request.messages[-1].content.upper()
