@@ -23,6 +23,10 @@ def measure(twins: Path | None) -> Iterator[Figure | Skipped]:
         detail = f"{total['common']:,} lines in common"
         yield Figure("preprocessing: recall of cleaned lines", total["common"] / total["wanted"], "", detail=detail)
         yield Figure("preprocessing: precision of kept lines", total["common"] / total["kept"], "", detail=detail)
-    growth = {name: seconds(make(1_000_000)) / max(seconds(make(100_000)), 0.001) for name, make in KINDS.items()}
+    growth = {name: _least(make(1_000_000)) / max(_least(make(100_000)), 0.001) for name, make in KINDS.items()}
     worst = max(growth, key=lambda name: growth[name])
     yield Figure("preprocessing: time of ten times the text", growth[worst], "x", detail=f"the worst: {worst}")
+
+
+def _least(text: str) -> float:
+    return min(seconds(text) for _ in range(2))
