@@ -149,13 +149,15 @@ class _Call:
         async def run_item(item: MapItem, upstream: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             effects = self.steps.effects
             emit = effects.events.emit
-            emit("item started", node=self.name, item=item.key, lane=item.lane)
             place = Place(self.name, self.visit, item.key, rerun=effects.reruns.get(self.name, 0))
             request = {**shared, "item": item.value, "upstream": {key: digest(one) for key, one in upstream.items()}}
+
+            async def work() -> dict[str, Any]:
+                emit("item started", node=self.name, item=item.key, lane=item.lane)
+                return await self.once(item.key, {spec.name: item.value}, upstream)
+
             try:
-                output, reused = await effects.item(
-                    str(place), request, lambda: self.once(item.key, {spec.name: item.value}, upstream)
-                )
+                output, reused = await effects.item(str(place), request, work)
             except Exception as error:
                 emit("item failed", node=self.name, item=item.key, why=str(error))
                 raise
