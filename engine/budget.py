@@ -47,9 +47,9 @@ class Budget:
             for owner in _owners(node):
                 self._reserved[owner] -= asked
 
-    def settle(self, node: str, tokens: int, cost: float) -> None:
-        """Count one call. A reused answer counts like a new one, so that paired runs end at the same point."""
-        self._count(node, Totals(1, tokens, cost))
+    def settle(self, node: str, totals: Totals) -> None:
+        """Count calls. A reused answer counts like a new one, so that paired runs end at the same point."""
+        self._count(node, totals)
         self.save()
 
     def save(self) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from engine.errors import InputError, NodeError
@@ -26,6 +28,12 @@ def resolve_call(node: Node) -> tuple[NodeFunction, Declaration]:
             f"{node.place}: node '{node.name}': '{node.call}' is not a node; decorate it with @engine.node.node(...)"
         )
     return function, declaration
+
+
+def code_digest(function: NodeFunction) -> str:
+    """A digest of the file that a node's code is in, so that what older code gave back is not taken for its own."""
+    file = getattr(getattr(function, "__code__", None), "co_filename", "")
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else ""
 
 
 def declaration_for(flow: Flow, node: Node) -> Declaration:

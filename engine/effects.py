@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 from engine.budget import Budget
 from engine.errors import Stopped
 from engine.events import EventLog
-from engine.journal import CONCLUSION, Journal
+from engine.journal import CONCLUSION, Journal, Totals
 from engine.models.base import Answer, Decoding, Model, Request
 from engine.places import read_place
 from engine.sandbox.base import Limits, Sandbox, SandboxResult
@@ -95,7 +95,7 @@ class Effects:
         effect = await self.journal.effect("model", request.place, request.to_json(), perform)
         answer = Answer(**effect.result)
         if not effect.counted:
-            self.budget.settle(node, answer.input_tokens + answer.output_tokens, answer.cost or 0.0)
+            self.budget.settle(node, Totals(1, answer.input_tokens + answer.output_tokens, answer.cost or 0.0))
         self.reused += effect.reused
         self.events.emit(
             "answer",
@@ -110,6 +110,18 @@ class Effects:
             cost=answer.cost,
         )
         return answer
+
+    async def item(
+        self, place: str, request: Mapping[str, Any], perform: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> tuple[dict[str, Any], bool]:
+        """What a map item gives back, from the journal or by doing it, and whether it was there."""
+        effect = await self.journal.effect("item", place, request, perform)
+        if effect.reused:
+            calls, fresh = self.journal.use_place(place)
+            self.reused += calls
+            if fresh.count:
+                self.budget.settle(read_place(place).node, fresh)
+        return effect.result, effect.reused
 
     async def run(
         self, place: str, command: Sequence[str], files: Mapping[str, bytes], collect: Sequence[str], limits: Limits

@@ -41,7 +41,9 @@ _STEPS = (
         used INTEGER NOT NULL DEFAULT 1 -- 0: brought along by a fork, not part of this run so far
     ) WITHOUT ROWID;
     """,
+    "CREATE INDEX effects_by_place ON effects (place);",
 )
+_AT_PLACE = "kind = 'model' AND (place = ? OR (place >= ? AND place < ?))"
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,19 @@ class Journal:
                 (kind,),
             ).fetchall()
         return {place: Totals(*numbers) for place, *numbers in rows}
+
+    def use_place(self, place: str) -> tuple[int, Totals]:
+        """Let the model calls at a place count among this run's: how many there are, and the sum of the new ones."""
+        span = (place, f"{place}:", f"{place};")  # a place and its steps: ";" is the character after ":"
+        with self._guarded():
+            rows = self._database.execute(
+                f"SELECT used, count(*), sum(tokens), sum(cost) FROM effects WHERE {_AT_PLACE} GROUP BY used",  # noqa: S608
+                span,
+            ).fetchall()
+            fresh = next((Totals(*numbers) for used, *numbers in rows if not used), Totals())
+            if fresh.count:
+                self._database.execute(f"UPDATE effects SET used = 1 WHERE {_AT_PLACE}", span)  # noqa: S608
+        return sum(row[1] for row in rows), fresh
 
     def copy_for_fork(self, path: Path, steps: Iterable[tuple[str, int]]) -> None:
         """Copy this journal for a fork that goes on after `steps` (node, visit); the rest is there to be reused."""

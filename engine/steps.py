@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.context import Context
 from engine.contract import (
     check_output,
     check_value,
+    code_digest,
     collect_outputs,
     declaration_for,
     reduce_value,
@@ -22,7 +23,9 @@ from engine.effects import Effects
 from engine.errors import BudgetExceeded, FlowrunError, NodeError
 from engine.flow.model import Flow, Map, Node
 from engine.mapper import DependencyFault, MapItem, MapOutcome, run_map
+from engine.models.base import digest
 from engine.node import Declaration, NodeFunction
+from engine.places import Place
 
 
 @dataclass(frozen=True)
@@ -141,16 +144,24 @@ class _Call:
     async def mapped(self, spec: Map, scope: Mapping[str, Any]) -> tuple[dict[str, Any], BudgetExceeded | None]:
         """One call per item; what the items say is put together in item order."""
         items = self._items(spec, scope)
+        shared = self._identity()
 
         async def run_item(item: MapItem, upstream: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-            emit = self.steps.effects.events.emit
-            emit("item started", node=self.name, item=item.key, lane=item.lane)
+            effects = self.steps.effects
+            emit = effects.events.emit
+            place = Place(self.name, self.visit, item.key, rerun=effects.reruns.get(self.name, 0))
+            request = {**shared, "item": item.value, "upstream": {key: digest(one) for key, one in upstream.items()}}
+
+            async def work() -> dict[str, Any]:
+                emit("item started", node=self.name, item=item.key, lane=item.lane)
+                return await self.once(item.key, {spec.name: item.value}, upstream)
+
             try:
-                output = await self.once(item.key, {spec.name: item.value}, upstream)
+                output, reused = await effects.item(str(place), request, work)
             except Exception as error:
                 emit("item failed", node=self.name, item=item.key, why=str(error))
                 raise
-            emit("item finished", node=self.name, item=item.key)
+            emit("item finished", node=self.name, item=item.key, reused=reused)
             return output
 
         try:
@@ -160,6 +171,18 @@ class _Call:
         except DependencyFault as fault:
             raise NodeError(str(fault), node=self.name) from fault
         return self._gather(outcome)
+
+    def _identity(self) -> dict[str, Any]:
+        """All that an item's output depends on besides the item itself and what it comes after."""
+        models = {role: [one.model.name, asdict(one.decoding)] for role, one in self.steps.effects.models.items()}
+        return {
+            "call": self.node.call or self.node.flow,
+            "code": code_digest(self.function),
+            "inputs": digest(self.inputs),
+            "params": digest(visible_params(self.steps.flow.params, self.declaration.params)),
+            "models": digest(models),
+            "seed": self.steps.seed,
+        }
 
     def _gather(self, outcome: MapOutcome) -> tuple[dict[str, Any], BudgetExceeded | None]:
         if outcome.ended is not None and not isinstance(outcome.ended, BudgetExceeded):

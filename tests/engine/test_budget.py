@@ -8,7 +8,7 @@ import pytest
 
 from engine.budget import Budget
 from engine.errors import BudgetExceeded
-from engine.journal import Journal
+from engine.journal import Journal, Totals
 
 
 def spend(journal: Journal, place: str, tokens: int, cost: float = 0.0) -> None:
@@ -21,7 +21,7 @@ def spend(journal: Journal, place: str, tokens: int, cost: float = 0.0) -> None:
 def one_call(budget: Budget, node: str, most: int, tokens: int, cost: float = 0.0) -> None:
     with budget.call(node, most):
         pass
-    budget.settle(node, tokens, cost)
+    budget.settle(node, Totals(1, tokens, cost))
 
 
 def test_a_call_is_refused_before_it_is_made_when_it_could_go_beyond(tmp_path: Path) -> None:

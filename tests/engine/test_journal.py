@@ -160,5 +160,5 @@ def test_an_older_journal_goes_through_the_steps_that_it_lacks(tmp_path: Path, m
         asyncio.run(journal.effect("model", "p", {}, Paid({"text": "x"})))
         journal.close()
     monkeypatch.undo()
-    with pytest.raises(JournalError, match="format 2 is newer"):
+    with pytest.raises(JournalError, match="is newer than this flowrun knows"):
         Journal(tmp_path / "j")
