@@ -30,7 +30,7 @@ busy machine slows down both sides. A figure that misses its target stands as it
 - *Run folder*: the record, flow, checkpoints, journal and events of a run in which developers write files of 4 kB, over
   the bytes of the answers alone. What was asked is kept too.
 - *Resume*: a map whose items ask a model and do nothing else, and developers who also check, compare and commit what
-  was answered. The answers come from the journal; what a node computes from them is computed again.
+  was answered. What an item gave back is in the journal, so none of its work is done again.
 - *Peak memory*: of the whole process of a map with one model call per file.
 - *Cleaned documents* are compared when a folder of them is given: `make bench TWINS=FOLDER`.
 """
