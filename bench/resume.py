@@ -26,7 +26,7 @@ from engine.runs import RunFolder
 
 FILES = 1_000
 OPTIONS = RunOptions(model="scripted")
-CHOICES = ResumeChoices(discard=True)  # a stop before the first merge finds the tree not checked out yet
+CHOICES = ResumeChoices()
 
 
 def seconds_to_first_call(name: str, files: int, script: Callable[[Request], str] = answer) -> float:

@@ -218,7 +218,7 @@ async def _execute(
         steps = Steps(flow, effects, kept_inputs(journal), options.seed)
         if (run.path / "repo").is_dir():
             effects.workspace.release_locks()
-        run.update(status="running")
+        run.update(status="running", head=None)  # what is there now is only known at the end
         events.emit("run started", run=run.id, flow=flow.name)
         result = await _watched(run, flow, steps, watch, plan)
         budget.save()

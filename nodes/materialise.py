@@ -17,4 +17,5 @@ async def create_tree(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]
     head = ctx.workspace.commit(
         "main", dict.fromkeys(tree, b""), message=message, author="cto", parents=(), allowed=tree
     )
+    ctx.workspace.checkout("main")
     return {"head": head, "pending": list(tree), "issues": [], "qa_round": 0}

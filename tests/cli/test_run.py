@@ -133,6 +133,17 @@ def test_a_stopped_run_goes_on_and_asks_nothing_twice(finished: tuple[Path, str]
     assert tips[0] == tips[1]
 
 
+def test_a_run_that_was_stopped_before_its_first_merge_goes_on(tmp_path: Path) -> None:
+    mailbox, runs = tmp_path / "mail", tmp_path / "runs"
+    process = start_flowrun(FLOW, "--model", f"mailbox:{mailbox}", "--runs", runs)
+    answer_all(mailbox, until="develop", process=process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    done = flowrun("resume", "last", "--model", SHOP, "--runs", runs, "--quiet")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def answer_all(mailbox: Path, until: str | None, process: subprocess.Popen[str]) -> None:
     """Answer every request by the script until one whose name begins with `until` is seen, or the run ends."""
     from engine.models.base import Request
