@@ -146,7 +146,7 @@ def test_kills_at_random_instants(victim: Victim, whole: tuple[dict[str, str], f
         while ended == -signal.SIGKILL:
             kept = recorded(runs)
             seen = len(victim.asked)
-            ended = victim.run(runs, resume=killed > 0, kill_after=drawn.uniform(0, 1.3 * whole[1]))
+            ended = victim.run(runs, resume=killed > 0, kill_after=drawn.uniform(0, 0.7 * whole[1]))
             killed += ended == -signal.SIGKILL
             if ended == -signal.SIGKILL and is_finished(runs):
                 ended = 0  # killed between its last record and its exit
