@@ -1,8 +1,8 @@
-"""What differs between two runs: flow, parameters, result, cost."""
+"""What differs between runs: flow, parameters, result, figures, cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,43 +15,46 @@ _ABSENT = "(absent)"
 
 @dataclass(frozen=True)
 class Difference:
-    """One value that differs: `part` is flow, model, result or cost, `name` a dotted path within it."""
+    """One value, as each run has it: `part` is flow, model, result, figures or cost, `name` a dotted path within it."""
 
     part: str
     name: str
-    first: Any
-    second: Any
+    values: tuple[Any, ...]
 
 
-def compare_runs(first: RunFolder, second: RunFolder) -> list[Difference]:
-    """All differences between two runs, in the order flow, model, result, cost."""
-    found = []
-    records = first.record(), second.record()
-    flows = [yaml.safe_load((run.path / "flow.yaml").read_text(encoding="utf-8")) for run in (first, second)]
-    parts: dict[str, tuple[Any, Any]] = {
-        "flow": (flows[0], flows[1]),
-        "model": (records[0]["model"], records[1]["model"]),
-        "result": _results(records),
-        "cost": (records[0]["usage"] or {}, records[1]["usage"] or {}),
+def compare_runs(runs: Sequence[RunFolder]) -> list[Difference]:
+    """What differs between runs, in the order flow, model, result, figures, cost.
+
+    Figures are there to be read side by side, so those that are the same in all runs are among them.
+    """
+    records = [run.record() for run in runs]
+    flows = [yaml.safe_load((run.path / "flow.yaml").read_text(encoding="utf-8")) for run in runs]
+    parts = {
+        "flow": flows,
+        "model": [one["model"] for one in records],
+        "result": [_result(one) for one in records],
+        "figures": [(one["outcome"] or {}).get("figures", {}) for one in records],
+        "cost": [one["usage"] or {} for one in records],
     }
-    for part, (one, other) in parts.items():
-        found += [Difference(part, name, *values) for name, *values in _unequal(one, other, "")]
-    return found
+    return [
+        Difference(part, name, values)
+        for part, found in parts.items()
+        for name, values in _leaves(found, "")
+        if part == "figures" or any(one != values[0] for one in values)
+    ]
 
 
-def _results(records: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[Any, Any]:
-    results = []
-    for record in records:
-        outcome = record["outcome"] or {}
-        told = {name: outcome.get(name) for name in ("ok", "reason")}
-        results.append({"status": record["status"], **told, **outcome.get("summary", {}), "head": record["head"]})
-    return results[0], results[1]
+def _result(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    outcome = record["outcome"] or {}
+    told = {name: outcome.get(name) for name in ("ok", "reason")}
+    return {"status": record["status"], **told, **outcome.get("summary", {}), "head": record["head"]}
 
 
-def _unequal(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in dict.fromkeys([*one, *other]):
+def _leaves(values: Sequence[Any], path: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """The values below `path` that are no mappings in all runs, with their paths."""
+    if all(isinstance(one, Mapping) for one in values):
+        for name in dict.fromkeys(name for one in values for name in one):
             below = f"{path}.{name}" if path else str(name)
-            yield from _unequal(one.get(name, _ABSENT), other.get(name, _ABSENT), below)
-    elif one != other:
-        yield path, one, other
+            yield from _leaves([one.get(name, _ABSENT) for one in values], below)
+    else:
+        yield path, tuple(values)

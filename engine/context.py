@@ -102,9 +102,17 @@ class Context:
         """One line in events.jsonl and, where it matters, on the terminal."""
         self.effects.events.emit(kind, place=self._place(""), **data)
 
-    def conclude(self, ok: bool, reason: str, summary: Mapping[str, str]) -> None:
-        """Say how the run ended: for the record, the terminal and the exit code."""
-        self.effects.conclusion = Conclusion(ok, reason, dict(summary))
+    def report(self, name: str, text: str) -> str:
+        """Write a report for the user beside the repository, in the run's folder; returns where it is."""
+        path = self.effects.folder / name
+        path.write_text(text, encoding="utf-8", errors="replace")
+        return str(path)
+
+    def conclude(
+        self, ok: bool, reason: str, summary: Mapping[str, str], figures: Mapping[str, Any] | None = None
+    ) -> None:
+        """Say how the run ended: for the record, the terminal, the exit code, and for comparing runs."""
+        self.effects.conclusion = Conclusion(ok, reason, dict(summary), dict(figures or {}))
 
     def _request(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -31,9 +32,25 @@ def resolve_call(node: Node) -> tuple[NodeFunction, Declaration]:
 
 
 def code_digest(function: NodeFunction) -> str:
-    """A digest of the file that a node's code is in, so that what older code gave back is not taken for its own."""
-    file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else ""
+    """A digest of the code and the prompts that a node may use: what older ones gave back is not taken for its own.
+
+    They are the files of the node's top-level package, or its own file where it is in none.
+    """
+    module = sys.modules.get(function.__module__)
+    package = sys.modules.get(function.__module__.partition(".")[0])
+    folder = next(iter(getattr(package, "__path__", ())), None)
+    file = getattr(module, "__file__", None)
+    return _digest(Path(folder)) if folder else _digest(Path(file)) if file else ""
+
+
+@cache
+def _digest(place: Path) -> str:
+    files = [place] if place.is_file() else sorted(place.rglob("*.py")) + sorted(place.rglob("prompts/*.md"))
+    found = hashlib.sha256()
+    for file in files:
+        found.update(f"{file.relative_to(place)}\0".encode("utf-8", "surrogateescape"))
+        found.update(hashlib.sha256(file.read_bytes()).digest())
+    return found.hexdigest()
 
 
 def declaration_for(flow: Flow, node: Node) -> Declaration:

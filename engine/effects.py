@@ -23,11 +23,15 @@ from engine.workspace import Workspace
 
 @dataclass(frozen=True)
 class Conclusion:
-    """How a run ended, as its last node says: whether the goal was reached, why it ended, and lines to show."""
+    """How a run ended, as its last node says: whether the goal was reached, why it ended, lines to show, and figures.
+
+    figures  by name, for comparing runs: numbers, or lists and mappings of numbers
+    """
 
     ok: bool
     reason: str
     summary: Mapping[str, str]
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class Effects:
     requirements: tuple[str, ...] = ()
     stopping: bool = False
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _installing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _missing: Mapping[str, str] | None = None
     reused: int = 0
 
     @cached_property
@@ -154,11 +160,13 @@ class Effects:
 
     async def require(self, requirements: Sequence[str]) -> Mapping[str, str]:
         """Switch the sandbox to an environment with these requirements; returns what could not be installed."""
-        self.requirements = tuple(sorted(requirements))
-        failed = await self.sandbox.use(self.requirements)
-        for name, reason in failed.items():
-            self.events.emit("requirement failed", name=name, reason=reason)
-        return failed
+        wanted = tuple(sorted(requirements))
+        async with self._installing:  # the items of a map ask for the same at the same time
+            if self._missing is None or wanted != self.requirements:
+                self.requirements, self._missing = wanted, await self.sandbox.use(wanted)
+                for name, reason in self._missing.items():
+                    self.events.emit("requirement failed", name=name, reason=reason)
+            return self._missing
 
     @property
     def conclusion(self) -> Conclusion | None:
@@ -166,12 +174,15 @@ class Effects:
         kept = self.journal.meta(CONCLUSION)
         if not kept:
             return None
-        ok, reason, summary = self.journal.get(kept)
-        return Conclusion(ok, reason, dict(summary))
+        ok, reason, summary, *figures = self.journal.get(kept)
+        return Conclusion(ok, reason, dict(summary), dict(*figures))
 
     @conclusion.setter
     def conclusion(self, conclusion: Conclusion | None) -> None:
-        told = [conclusion.ok, conclusion.reason, list(conclusion.summary.items())] if conclusion else None
+        told: list[Any] = []
+        if conclusion is not None:
+            lists = [list(one.items()) for one in (conclusion.summary, conclusion.figures)]
+            told = [conclusion.ok, conclusion.reason, *lists]
         self.journal.set_meta(CONCLUSION, self.journal.put(told) if told else "")
 
     async def _answer(self, request: Request, model: Model) -> Answer:

@@ -47,6 +47,7 @@ class RunResult:
     ok: bool
     reason: str
     summary: Mapping[str, str] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
     exit_code: int = 0
     waiting: Mapping[str, Any] | None = None
 
@@ -249,7 +250,7 @@ async def _watched(run: RunFolder, flow: Flow, steps: Steps, watch: Watch, plan:
     except FlowrunError as error:
         return RunResult(run, "failed", False, str(error), exit_code=error.exit_code)
     last = steps.effects.conclusion or Conclusion(True, "the flow came to its end", {})
-    return RunResult(run, "finished", last.ok, last.reason, last.summary, 0 if last.ok else 1)
+    return RunResult(run, "finished", last.ok, last.reason, last.summary, last.figures, 0 if last.ok else 1)
 
 
 async def _drive(run: RunFolder, flow: Flow, steps: Steps, plan: Plan | None) -> None:
@@ -312,6 +313,7 @@ def _write_end(run: RunFolder, effects: Effects, result: RunResult) -> None:
         "reused": effects.reused,
         "sandbox_runs": effects.journal.totals("sandbox").count,
     }
-    outcome = {"ok": result.ok, "reason": result.reason, "summary": dict(result.summary)}
+    outcome = {"ok": result.ok, "reason": result.reason}
+    outcome |= {"summary": dict(result.summary), "figures": dict(result.figures)}
     run.update(status=result.status, outcome=outcome, usage=usage, head=repository_head(run), waiting=result.waiting)
     effects.events.emit("run ended", status=result.status, ok=result.ok, why=result.reason, **usage)

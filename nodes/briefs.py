@@ -6,34 +6,57 @@ A brief is derived from the commit that wrote the file last: its code gives the 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
+from engine.models.structured import schema_faults
+from engine.resources import schema_file
 from engine.workspace import Workspace
 from nodes.api import public_interface
 from nodes.contract import Contract
 
 _TRAILER = "Update-Reason: "
+_VERBS = {"write": "Implement", "repair": "Repair", "adapt": "Adapt"}
 
 
-def brief(contract: Contract, path: str, record: Mapping[str, Any] | None, workspace: Workspace) -> str:
+def brief(
+    contract: Contract, path: str, record: Mapping[str, Any] | None, workspace: Workspace, *, git: bool = True
+) -> str:
     """A brief as text: path, purpose, exported symbols with their signatures, latest update reason.
 
-    `record` is the file's entry in the state key `files`; without one the sketch's declared signatures stand in.
+    record  the file's entry in the state key `files`; without one the sketch's declared signatures stand in
+    git     False for a team without Git coordination: a brief is then what the sketch declares, and nothing later
     """
     entry = contract.files[path]
     head = f"### {path}\n{entry['purpose']}"
-    written = None if record is None else workspace.read(record["commit"], path)
+    written = None if record is None or not git else workspace.read(record["commit"], path)
     if record is None or written is None:
         declared = "\n".join(one["signature"] for one in entry["public_api"])
-        return f"{head}\nnot written yet; the contract declares:\n{declared or '(nothing)'}"
+        state = "not written yet; " if record is None and git else ""
+        return f"{head}\n{state}the contract declares:\n{declared or '(nothing)'}"
     return f"{head}\n{_interface(path, written.decode('utf-8', 'replace'))}\n{_reason(record, workspace)}".strip()
 
 
-def commit_message(task: Mapping[str, Any], update_reason: Mapping[str, Any]) -> str:
-    """The message of a finished task's commit, with its structured update reason."""
-    verb = "Repair" if task["reason"] == "repair" else "Implement"
-    return f"{verb} {task['path']}\n\n{_TRAILER}{json.dumps(update_reason, ensure_ascii=False, sort_keys=True)}\n"
+def commit_message(
+    contract: Contract, task: Mapping[str, Any], symbols: Sequence[str], compatibility: str, *, git: bool = True
+) -> str:
+    """The message of a finished task's commit, with its structured update reason (schemas/update_reason.schema.json).
+
+    A team without Git coordination has none.
+    """
+    subject = f"{_VERBS[task['kind']]} {task['path']}"
+    if not git:
+        return f"{subject}\n"
+    reason = {
+        "target": task["path"],
+        "symbols": list(symbols),
+        "compatibility": compatibility,
+        "affected": contract.dependents[task["path"]],
+    }
+    if faults := schema_faults(reason, _reason_schema()):
+        raise ValueError(f"update reason of {task['path']}: {'; '.join(faults)}")
+    return f"{subject}\n\n{_TRAILER}{json.dumps(reason, ensure_ascii=False, sort_keys=True)}\n"
 
 
 def read_update_reason(message: str) -> dict[str, Any] | None:
@@ -60,3 +83,9 @@ def _reason(record: Mapping[str, Any], workspace: Workspace) -> str:
     if reason is None or reason["compatibility"] in ("new", "unchanged"):
         return ""
     return f"latest update ({reason['compatibility']}): {', '.join(reason['symbols'])}"
+
+
+@cache
+def _reason_schema() -> Mapping[str, Any]:
+    schema: dict[str, Any] = json.loads(schema_file("update_reason").read_text(encoding="utf-8"))
+    return schema

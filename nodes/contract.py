@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import PurePosixPath
@@ -55,6 +55,22 @@ class Contract:
         """Paths in dependency order."""
         place = {path: index for index, path in enumerate(self.order)}
         return sorted(paths, key=lambda path: place[path])
+
+    def is_testable(self, path: str) -> bool:
+        """Whether QA writes tests of a file: it is source and exports something."""
+        return is_source(path) and bool(self.files[path]["public_api"])
+
+    def relies_on(self, path: str, others: Collection[str]) -> bool:
+        """Whether a file is, or needs, directly or not, one of `others`."""
+        seen, open_ = set(), [path]
+        while open_:
+            one = open_.pop()
+            if one in others:
+                return True
+            if one not in seen:
+                seen.add(one)
+                open_ += self.files[one]["depends_on"]
+        return False
 
     def modules(self) -> dict[str, str]:
         """Importable dotted names of the tree's Python files, `src/` layouts included, with their paths."""

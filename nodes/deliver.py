@@ -1,4 +1,4 @@
-"""Delivers the repository and says what it is worth (CodeTeam, 3.2.5, termination)."""
+"""Delivers the repository and says what it is worth (CodeTeam, 3.2.6, termination)."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.context import Context
-from engine.errors import FlowrunError
 from engine.node import node
-from nodes.contract import Contract, is_test
-from nodes.testing import TestRun, run_own_tests
+from nodes.contract import Contract
+from nodes.diagnostics import coordination_figures, planning_figures, size_figures
+
+REPORT = "open-issues.md"
 
 
 @node(
-    optional=("contract", "head", "verdict", "files", "issues", "pending", "qa_round", "rounds"),
+    optional=("contract", "head", "verdict", "issues", "pending", "qa_round", "rounds", "validated"),
     writes=("delivery",),
-    params=("qa.max_rounds",),
+    params=("qa.max_rounds", "reference"),
 )
 async def finish(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
-    """Check main out, run the repository's own tests once more, and conclude the run.
+    """Check main out, report the open issues, and conclude the run: it is good if the whole repository was validated.
 
     A run that a limit ended before there was a contract delivers nothing, and says so.
     """
@@ -28,55 +29,69 @@ async def finish(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     contract, head = Contract(inputs["contract"]), inputs["head"]
     ctx.workspace.set_branch("main", head)
     ctx.workspace.checkout("main")
-    own = await _own_tests(contract, head, ctx)
     issues, pending = inputs.get("issues", []), inputs.get("pending", list(contract.files))
-    failed = own.run != own.passed or (own.run == 0 and any(is_test(path) for path in contract.files))
-    reason = _reason(ctx, issues, pending, inputs.get("qa_round", 0), failed)
-    ok = not issues and not pending and not failed and ctx.ended is None
-    ctx.conclude(ok, reason, _summary(inputs, contract, own, issues, pending))
-    delivery = {
-        "commit": head,
-        "files": len(contract.files) - len(pending),
+    validated = inputs.get("validated") == head
+    figures = {
+        **planning_figures(inputs.get("verdict")),
+        **coordination_figures(inputs.get("rounds", [])),
+        **size_figures(ctx.workspace.files(head), ctx.params["reference"]),
         "open_issues": len(issues),
-        "pending": list(pending),
-        "own_tests": {"run": own.run, "passed": own.passed, "ended": own.ended},
     }
-    return {"delivery": delivery}
+    summary = _summary(inputs, contract, issues, pending, figures)
+    if issues:
+        summary["report"] = ctx.report(REPORT, report(issues, contract))
+    ctx.conclude(validated and ctx.ended is None, _reason(ctx, inputs, validated), summary, figures)
+    written = len(contract.files) - len(pending)
+    delivery = {"commit": head, "files": written, "open_issues": len(issues), "pending": list(pending)}
+    return {"delivery": {**delivery, "diagnostics": figures}}
 
 
-async def _own_tests(contract: Contract, head: str, ctx: Context) -> TestRun:
-    if not any(is_test(path) for path in contract.files):
-        return TestRun(0, 0, (), "exit", "")
-    try:
-        return await run_own_tests(ctx.workspace.files(head), ctx)
-    except FlowrunError as error:
-        return TestRun(0, 0, (), str(error), "")
+def report(issues: Sequence[Mapping[str, Any]], contract: Contract) -> str:
+    """The open issues in Markdown, a section each."""
+    parts = ["# Open issues", ""]
+    for issue in issues:
+        path = issue["repair"][0]
+        fence = "`" * max(3, 1 + max((len(run) for run in _backticks(issue["detail"])), default=0))
+        parts += [f"## {path}: {issue['category']}", "", issue["message"], ""]
+        parts += [f"- owner: {contract.files[path]['owner']}", f"- suspected: {', '.join(issue['suspected'])}"]
+        parts += [f"- found in {issue['seen']} rounds", ""]
+        parts += [fence, issue["detail"], fence, ""] if issue["detail"] else []
+    return "\n".join(parts)
 
 
-def _reason(ctx: Context, issues: Sequence[Any], pending: Sequence[str], rounds: int, failed: bool) -> str:
+def _backticks(text: str) -> list[str]:
+    return [run for run in "".join(one if one == "`" else " " for one in text).split() if run]
+
+
+def _reason(ctx: Context, inputs: Mapping[str, Any], validated: bool) -> str:
+    issues, pending = inputs.get("issues", []), inputs.get("pending", [])
+    most = ctx.params["qa"]["max_rounds"]
     if ctx.ended:
         return f"{ctx.ended}; what there is was delivered"
-    if issues and rounds > ctx.params["qa"]["max_rounds"]:
-        return f"the limit of {ctx.params['qa']['max_rounds']} QA rounds was reached with {len(issues)} open issues"
+    if validated:
+        return "a whole validation passed"
+    if issues and inputs.get("qa_round", 0) > most:
+        return f"the limit of {most} QA rounds was reached with {len(issues)} open issues"
     if issues:
         return f"{len(issues)} issues are open"
-    if pending:
-        return f"{len(pending)} files were never written"
-    return "the repository's own tests fail" if failed else "a whole validation passed"
+    return f"{len(pending)} files were never written" if pending else "the repository was never validated as a whole"
 
 
 def _summary(
-    inputs: Mapping[str, Any], contract: Contract, own: TestRun, issues: Sequence[Any], pending: Sequence[str]
+    inputs: Mapping[str, Any],
+    contract: Contract,
+    issues: Sequence[Mapping[str, Any]],
+    pending: Sequence[str],
+    figures: Mapping[str, Any],
 ) -> dict[str, str]:
     rounds = inputs.get("rounds", [])
-    validations = [f"{one['tests_passed']}/{one['tests_run']}" for one in rounds]
-    rounds_found = inputs.get("qa_round", 0)
+    tested = [f"{one['tests_passed']}/{one['tests_run']}" for one in rounds if one["tests_run"]]
     summary = {
         "files": f"{len(contract.files) - len(pending)} of {len(contract.files)} written",
         "developers": _team(contract),
-        "QA": f"{len(rounds)} validations, {rounds_found} of them with findings",
-        "tests passed": ", ".join(validations) or "none",
-        "own tests": f"{own.passed} of {own.run} passed" if own.ended == "exit" else f"ended: {own.ended}",
+        "QA": f"{len(rounds)} validations, {figures['qa_rounds']} of them with findings",
+        "tests passed": ", ".join(tested) or "none",
+        "context": f"{figures['context_median']:,} tokens in the median of a developer's calls",
     }
     if "verdict" in inputs:
         summary = {"sketch": inputs["verdict"]["why"], **summary}

@@ -3,58 +3,75 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.context import Context
-from engine.models.base import Message
-from engine.models.extraction import file_content, placeholders
+from engine.errors import ModelError, ReplayMiss
 from engine.node import node
-from engine.prompts import render
 from nodes import api
 from nodes.briefs import brief, commit_message
-from nodes.contract import Contract, module_name
+from nodes.contract import Contract
+from nodes.developer_prompt import developer_prompt
+from nodes.writing import Writing
 
 TASK_BRANCHES = "task/"
-_PROMPTS = Path(__file__).parent / "prompts"
 
 
-@node(reads=("contract", "document", "head"), optional=("files", "tests"), writes=("files",), role="developer", calls=1)
+@node(
+    reads=("contract", "document", "head"),
+    optional=("files",),
+    writes=("files", "unwritten"),
+    params=("git.enabled", "context.max_tokens"),
+    role="developer",
+    calls=1,
+)
 async def implement_file(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
-    """Write or repair the task's file and commit it on a branch of its own.
+    """Write, repair or adapt the task's file and commit it on a branch of its own.
 
     The context is the file's part of the contract, the requirements it names, its current content and the briefs of
-    what it depends on; never another owner's file. A file with placeholders is sent back once.
+    what it depends on; never another owner's file. A developer that cannot be asked leaves the file unwritten, with
+    the reason; those who depend on it go on with what the contract says.
     """
     task, contract = inputs["task"], Contract(inputs["contract"])
-    path = task["path"]
+    path, git = task["path"], ctx.params["git"]["enabled"]
     files = {**inputs.get("files", {}), **_finished_upstream(ctx)}
     previous = files.get(path)
-    current = ctx.workspace.read(previous["commit"], path) if previous else None
-    messages = _messages(inputs, contract, files, current, ctx)
-    content = await _write(messages, path, ctx)
-    left = placeholders(content, path)
-    if left:
-        reply = render(_PROMPTS / "placeholders.md", path=path, places="\n".join(f"- {one}" for one in left))
-        content = await _write([*messages, Message("assistant", content), *reply], path, ctx, "complete")
-        left = placeholders(content, path)
-    reason = _update_reason(contract, path, current, content)
+    current = None if previous is None else _text(ctx, previous["commit"], path)
+
+    def brief_of(one: str) -> str | None:
+        return brief(contract, one, files.get(one), ctx.workspace, git=git) if one in contract.files else None
+
+    briefs = [str(brief_of(one)) for one in contract.files[path]["depends_on"]]
+    tried = _tried(task, previous, current, ctx)
+    prompt = developer_prompt(contract, inputs["document"], task, briefs, current, tried)
+    limit = min(ctx.params["context"]["max_tokens"], ctx.max_input_tokens)
+    writing = Writing(path, prompt, limit, current, brief_of, ctx)
+    try:
+        content, left = await writing.content()
+    except ReplayMiss:
+        raise
+    except ModelError as error:
+        return {"unwritten": {path: str(error)}}
+    symbols, compatibility = _interface_change(path, current, content)
     commit = ctx.workspace.commit(
         task_branch(path),
         {path: content.encode("utf-8", "replace")},
-        message=commit_message(task, reason),
-        author=task["owner"],
+        message=commit_message(contract, task, symbols, compatibility, git=git),
+        author=task["lane"],
         parents=[inputs["head"]],
         allowed=[path],
     )
     record = {
-        "owner": task["owner"],
         "commit": commit,
-        "update_reason": reason,
-        "attempts": (previous["attempts"] if previous else 0) + 1,
+        "mended": [issue["id"] for issue in task["issues"]],
+        "earlier": [*previous["earlier"], {name: previous[name] for name in ("commit", "mended")}] if previous else [],
+        "symbols": symbols,
+        "compatibility": compatibility,
         "placeholders": left,
+        "without": [one for one in contract.files[path]["depends_on"] if one not in files],
+        "brief_requests": len(writing.briefs),
+        "context_tokens": writing.context_tokens,
     }
     return {"files": {path: record}}
 
@@ -65,74 +82,33 @@ def task_branch(path: str) -> str:
 
 
 def _finished_upstream(ctx: Context) -> dict[str, Any]:
-    return {path: record for output in ctx.upstream.values() for path, record in output["files"].items()}
+    return {path: record for output in ctx.upstream.values() for path, record in output.get("files", {}).items()}
 
 
-async def _write(messages: list[Message], path: str, ctx: Context, step: str = "") -> str:
-    answer = await ctx.ask(messages, step=step)
-    return file_content(answer.text, path)
+def _text(ctx: Context, commit: str, path: str) -> str:
+    return (ctx.workspace.read(commit, path) or b"").decode("utf-8", "replace")
 
 
-def _messages(
-    inputs: Mapping[str, Any], contract: Contract, files: Mapping[str, Any], current: bytes | None, ctx: Context
-) -> list[Message]:
-    task = inputs["task"]
-    entry = contract.files[task["path"]]
-    briefs = [brief(contract, one, files.get(one), ctx.workspace) for one in entry["depends_on"]]
-    slots = {
-        "stack": json.dumps(contract.data["tech_stack"], ensure_ascii=False),
-        "dependencies": ", ".join(contract.data["dependencies"]) or "none beyond the standard library",
-        "tree": outline(contract),
-        "path": task["path"],
-        "module": module_name(task["path"]) if task["path"].endswith(".py") else "no Python module",
-        "fragment": fragment(entry),
-        "requirements": requirement_spans(inputs["document"], entry),
-        "briefs": "\n\n".join(briefs) or "(it depends on no file)",
-    }
-    if task["reason"] == "new":
-        return render(_PROMPTS / "develop.md", **slots)
-    tests = inputs.get("tests", {})
-    return render(
-        _PROMPTS / "repair.md",
-        **slots,
-        current=(current or b"").decode("utf-8", "replace"),
-        issues="\n\n".join(_issue_text(issue, tests) for issue in task["issues"]),
-    )
+def _tried(
+    task: Mapping[str, Any], previous: Mapping[str, Any] | None, current: str | None, ctx: Context
+) -> list[tuple[str, str]]:
+    """What earlier repairs of the same issues did: the file's text before and after each, the first one first."""
+    if previous is None or current is None:
+        return []
+    wanted = {issue["id"] for issue in task["issues"]}
+    versions: Sequence[Mapping[str, Any]] = [*previous["earlier"], previous]
+    return [
+        (_text(ctx, before["commit"], task["path"]), _text(ctx, after["commit"], task["path"]))
+        for before, after in zip(versions, versions[1:], strict=False)
+        if wanted & set(after["mended"])
+    ]
 
 
-def outline(contract: Contract) -> str:
-    """The tree with a line on each file's purpose."""
-    return "\n".join(f"{path}: {contract.files[path]['purpose']}" for path in contract.data["repo_tree"])
-
-
-def fragment(entry: Mapping[str, Any]) -> str:
-    """A file's part of the contract as text."""
-    uses = ", ".join(entry["uses"]) or "nothing"
-    declared = "\n".join(one["signature"] if "." not in one["name"] else _member(one) for one in entry["public_api"])
-    return f"purpose: {entry['purpose']}\nuses: {uses}\npublic interface:\n{declared or '(nothing is exported)'}"
-
-
-def _member(symbol: Mapping[str, Any]) -> str:
-    return f"    {symbol['signature']}    # of {symbol['name'].rpartition('.')[0]}"
-
-
-def requirement_spans(document: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    """The sections of the requirements that a file implements, with all below them; the whole document if none."""
-    named = tuple(entry["requirements"])
-    below = tuple(f"{marker}/" for marker in named)
-    spans = [one for one in document["sections"] if one["marker"] in named or one["marker"].startswith(below)]
-    return "\n\n".join(f"[{one['marker']}]\n{one['text']}" for one in spans) if spans else str(document["text"])
-
-
-def _update_reason(contract: Contract, path: str, current: bytes | None, content: str) -> dict[str, Any]:
-    old = None if current is None else _interface(path, current.decode("utf-8", "replace"))
+def _interface_change(path: str, current: str | None, content: str) -> tuple[list[str], str]:
+    """What a commit changes in the file's public interface, computed from the code, and whether users must follow."""
+    old = None if current is None else _interface(path, current)
     symbols = api.changes(old or {}, _interface(path, content))
-    return {
-        "target": path,
-        "symbols": symbols,
-        "compatibility": api.compatibility(old, symbols),
-        "affected": contract.dependents[path],
-    }
+    return symbols, api.compatibility(old, symbols)
 
 
 def _interface(path: str, source: str) -> api.Interface:
@@ -142,10 +118,3 @@ def _interface(path: str, source: str) -> api.Interface:
         return api.public_interface(source)
     except SyntaxError:
         return {}
-
-
-def _issue_text(issue: Mapping[str, Any], tests: Mapping[str, Any]) -> str:
-    parts = [f"{issue['category']}: {issue['message']}", issue["detail"]]
-    if issue["test"] in tests:
-        parts.append(f"The test that shows it:\n{tests[issue['test']]['source']}")
-    return "\n".join(part for part in parts if part)

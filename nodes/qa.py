@@ -1,267 +1,210 @@
-"""QA: conformance, temporary tests written from the contract and the requirements, and the repository's own tests.
-
-Findings become issue records with the likely file at fault (CodeTeam, 3.2.5).
-"""
+"""QA looks at a wave: what keeps the contract, what the tests found, which files are at fault (CodeTeam, 3.2.6)."""
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from engine.context import Context
-from engine.models.extraction import file_content
 from engine.node import node
-from engine.prompts import render
-from nodes.briefs import brief
-from nodes.conformance import violations
-from nodes.contract import Contract, is_source, is_test, module_name
-from nodes.develop import fragment, outline, requirement_spans
-from nodes.localise import category, suspects
-from nodes.testing import Failure, TestRun, run_own_tests, run_qa_test
+from nodes.conformance import conformance
+from nodes.contract import Contract, is_test
+from nodes.failure_class import failure_class
+from nodes.issues import Issue, IssueBook, unique
+from nodes.localise import category, localise
+from nodes.schedule import OWN_TESTS, PACKAGING, ROUND_ROBIN
+from nodes.testing import Failure
 
-_PROMPTS = Path(__file__).parent / "prompts"
-_MISMATCHES = ("interface", "import")
-
-Issue = dict[str, Any]
+MISMATCHES = ("interface", "import")
+_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 
 
 @node(
-    reads=("contract", "document", "head", "tasks", "pending", "files", "qa_round"),
-    optional=("tests",),
-    writes=("issues", "tests", "qa_round", "rounds"),
-    role="qa",
-    calls="1 per source file of the wave",
+    reads=("contract", "head", "tasks", "files", "pending", "untested", "runs", "unwritten", "issues", "qa_round"),
+    optional=("tests", "rounds"),
+    writes=("issues", "repairs", "untested", "qa_round", "rounds", "validated"),
+    params=("allocation.mode",),
 )
-async def validate(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
-    """Validate what the last wave wrote; with nothing pending, the whole repository.
+async def collect_findings(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
+    """Issue records of the wave, the dependents that must follow a changed interface, and what is still untested.
 
-    Files are checked against the contract first; only those that keep it get tests. All temporary tests written so far
-    run again, each in a sandbox of its own, and once every file is there the repository's own tests too.
+    All files written so far are checked against the contract; what the tests of the wave found is traced to the files
+    at fault. A validation of the whole repository without a finding makes its commit the validated one.
     """
-    look = _Look.at(inputs, ctx)
-    issues = [*await _missing_requirements(look), *look.conformance()]
-    broken = {path for issue in issues for path in issue["repair"]}
-    tests = await _tests(look, broken)
-    runs = await _run_tests(look, {path: tests[path] for path in tests if not look.relies_on(path, broken)})
-    tests = await _reread(look, tests, runs)
-    issues += [look.issue(failure, path) for path, run in runs.items() for failure in run.failures]
-    own = await _own_tests(look) if not look.pending and not broken else None
-    if own is not None:
-        issues += look.own_issues(own, issues)
-    found = _unique(issues)
-    done = [run for run in (*runs.values(), own) if run is not None]
+    wave = _Wave.of(inputs, ctx)
+    missing = await ctx.require(wave.contract.data["dependencies"])
+    found = unique([*wave.unwritten(), *wave.missing(missing), *wave.violations(), *wave.failures()])
+    carried = [] if wave.whole else wave.carried({issue["id"] for issue in found})
+    followers = [] if ctx.params["allocation"]["mode"] == ROUND_ROBIN else wave.followers(found)
+    qa_round = wave.book.number if found else wave.book.number - 1
+    issues = [*found, *carried]
+    _tell(wave, issues, ctx)
     return {
-        "issues": found,
-        "tests": {path: _count(test, runs.get(path)) for path, test in tests.items()},
-        "qa_round": look.round if found else look.round - 1,
-        "rounds": [_round(look, found, done)],
+        "issues": issues,
+        "repairs": followers,
+        "untested": wave.untested(found),
+        "qa_round": qa_round,
+        "rounds": [wave.record(ctx.visit, qa_round, issues, [one["path"] for one in followers])],
+        "validated": inputs["head"] if wave.whole and not issues else "",
     }
 
 
-@dataclass
-class _Look:
-    """What a validation looks at."""
+@dataclass(frozen=True)
+class _Wave:
+    """What a wave did, and the repository after it."""
 
     contract: Contract
-    document: Mapping[str, Any]
-    wave: list[str]
-    pending: set[str]
-    files: Mapping[str, Any]
-    tests: dict[str, Any]
-    round: int
-    ctx: Context
-    repository: dict[str, bytes] = field(default_factory=dict)
+    book: IssueBook
+    inputs: Mapping[str, Any]
+    sources: Mapping[str, str]
 
     @staticmethod
-    def at(inputs: Mapping[str, Any], ctx: Context) -> _Look:
-        return _Look(
-            contract=Contract(inputs["contract"]),
-            document=inputs["document"],
-            wave=[task["path"] for task in inputs["tasks"]],
-            pending=set(inputs["pending"]),
-            files=inputs["files"],
-            tests=dict(inputs.get("tests", {})),
-            round=inputs["qa_round"] + 1,
-            ctx=ctx,
-            repository=ctx.workspace.files(inputs["head"]),
-        )
+    def of(inputs: Mapping[str, Any], ctx: Context) -> _Wave:
+        book = IssueBook.after(inputs.get("rounds", []), inputs["qa_round"] + 1)
+        files = ctx.workspace.files(inputs["head"])
+        sources = {path: files[path].decode("utf-8", "replace") for path in files}
+        return _Wave(Contract(inputs["contract"]), book, inputs, sources)
 
-    def text(self, path: str) -> str:
-        return self.repository[path].decode("utf-8", "replace")
+    @property
+    def whole(self) -> bool:
+        """Whether it validated the whole repository."""
+        return any(task["key"] == PACKAGING for task in self.inputs["tasks"])
 
-    def conformance(self) -> list[Issue]:
+    @property
+    def written(self) -> list[str]:
+        """What developers wrote."""
+        mine = (one["path"] for one in self.inputs["tasks"] if one["key"] == one["path"])
+        return [path for path in mine if path not in self.inputs["unwritten"]]
+
+    def unwritten(self) -> list[Issue]:
+        why = self.inputs["unwritten"]
+        return [self.book.issue("unwritten", f"{path} was not written: {why[path]}", [path]) for path in why]
+
+    def missing(self, failed: Mapping[str, str]) -> list[Issue]:
+        """What the contract needs and cannot be installed."""
+        manifest = next((path for path in _MANIFESTS if path in self.inputs["files"]), None)
+        if manifest is None:
+            return []
+        text = "{} cannot be installed from a wheel: {}"
+        return [self.book.issue("dependency", text.format(*one), [manifest]) for one in failed.items()]
+
+    def violations(self) -> list[Issue]:
         """An issue per violation of the contract, over all files written so far."""
-        found = []
-        for path in self.contract.order:
-            if path in self.pending:
-                continue
-            entry = self.contract.files[path]
-            for kind, message in violations(entry, self.text(path)):
-                found.append(self._record(kind, message, [path], path if is_test(path) else None, ""))
-            for place in self.files[path]["placeholders"]:
-                found.append(self._record("placeholder", f"{path}: {place}", [path], None, ""))
+        written = {path: self.sources[path] for path in self.contract.order if path in self.inputs["files"]}
+        found = [
+            self.book.issue(one.kind, f"{one.path}:{one.line}: {one.message}", [one.path])
+            for one in conformance(self.contract, written)
+        ]
+        for path in written:
+            for place in self.inputs["files"][path]["placeholders"]:
+                found.append(self.book.issue("placeholder", f"{path}: {place}", [path]))
         return found
 
-    def relies_on(self, path: str, broken: set[str]) -> bool:
-        """Whether a file is, or needs, directly or not, one of `broken` or of those that are still pending."""
-        seen, open_ = set(), [path]
-        while open_:
-            one = open_.pop()
-            if one in broken or one in self.pending:
-                return True
-            if one not in seen:
-                seen.add(one)
-                open_ += self.contract.files[one]["depends_on"]
-        return False
+    def failures(self) -> list[Issue]:
+        """An issue per failing test."""
+        issues: list[Issue] = []
+        for key, run in self.inputs["runs"].items():
+            for data in run["failures"]:
+                failure = Failure(**data)
+                if key == PACKAGING:
+                    issues.append(self._packaging(failure))
+                elif key == OWN_TESTS:
+                    issues += self._own(failure)
+                else:
+                    issues.append(self._traced(failure, key.partition(":")[2]))
+        blamed = {path for issue in issues if issue["test"] for path in issue["repair"]}
+        return [issue for issue in issues if not self._follows(issue, blamed)]
 
-    def issue(self, failure: Failure, test: str) -> Issue:
-        """The issue for a failing test about the file `test`."""
-        found = suspects(failure, test, self.contract)
-        message = f"{failure.name}: {failure.message}"
-        return self._record(category(failure), message, found, test, failure.detail)
+    def carried(self, found: set[str]) -> list[Issue]:
+        """Issues that nobody worked on in this wave: they stay open."""
+        tried = {issue["id"] for task in self.inputs["tasks"] for issue in task["issues"]}
+        return [issue for issue in self.inputs["issues"] if issue["id"] not in tried | found]
 
-    def own_issues(self, own: TestRun, known: Sequence[Issue]) -> list[Issue]:
-        """Issues of the repository's own tests. Where QA found nothing else, a wrong value is the test's own fault."""
-        blamed = {path for issue in known for path in issue["repair"]}
-        issues = []
-        for failure in own.failures:
-            frames = [path for path in self.contract.files if path in failure.detail and is_test(path)]
-            target = frames[0] if frames else next((path for path in self.contract.files if is_test(path)), "")
-            if not target:
+    def followers(self, found: Sequence[Issue]) -> list[dict[str, Any]]:
+        """Files that use a name which a repair changed or removed: they go back to their owners (3.2.5)."""
+        tasks = {one["path"]: one for one in self.inputs["tasks"] if one["kind"] in ("repair", "adapt")}
+        notes: dict[str, list[Issue]] = {}
+        for path in self.written:
+            record = self.inputs["files"][path]
+            if path not in tasks or record["compatibility"] != "breaking":
                 continue
-            needed = set(self.contract.files[target]["depends_on"])
-            issue = self.issue(failure, target)
-            if needed & blamed and issue["category"] == "assertion":
-                continue  # its cause is being repaired already
-            issues.append(issue)
-        return issues
+            names = {one[1:].rpartition(".")[2] for one in record["symbols"] if one[0] in "-~"}
+            text = f"{path} changed what it exports ({', '.join(record['symbols'])}): follow it where this file uses it"
+            for user in self.contract.dependents[path]:
+                knew = user in tasks and path in tasks[user]["depends_on"]
+                if user in self.inputs["files"] and not knew and any(name in self.sources[user] for name in names):
+                    notes.setdefault(user, []).append(self.book.issue("interface", text, [user]))
+        for issue in found:
+            for path in issue["repair"]:
+                notes.pop(path, None)  # it goes back with that finding, and sees the new brief
+        return [{"path": path, "kind": "adapt", "issues": notes[path]} for path in self.contract.sorted(notes)]
 
-    def _record(self, kind: str, message: str, found: Sequence[str], test: str | None, detail: str) -> Issue:
-        head = message.partition("\n")[0][:400]
-        identity = f"{kind}|{test}|{found[0]}|{re.sub(r'0x[0-9a-f]+|[0-9]+', '#', head)}"
+    def untested(self, found: Sequence[Issue]) -> list[str]:
+        """Files that were written, or whose tests failed, since they were last tested."""
+        tested = {one["path"] for one in self.inputs["tasks"] if one["kind"] == "test"}
+        blamed_before = {issue["target"] for issue in self.inputs["issues"]}
+        left = {issue["target"] for issue in found} | set(self.written)
+        left |= ({*self.inputs["untested"]} | blamed_before) - tested
+        return [path for path in self.contract.order if path in left and self.contract.is_testable(path)]
+
+    def record(self, validation: int, qa_round: int, issues: Sequence[Issue], requeued: Sequence[str]) -> dict[str, Any]:
+        """What is kept of the validation, with its diagnostics."""
+        runs = self.inputs["runs"]
+        failures = [Failure(**one) for run in runs.values() for one in run["failures"]]
+        files = self.inputs["files"]
         return {
-            "id": hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:10],
-            "category": kind,
-            "message": head,
-            "suspected": list(found),
-            "repair": list(found[:1]),
-            "test": test,
-            "detail": detail,
-            "round": self.round,
+            "validation": validation,
+            "round": qa_round,
+            "written": self.written,
+            "whole": self.whole,
+            "tests_run": sum(run["run"] for run in runs.values()),
+            "tests_passed": sum(run["passed"] for run in runs.values()),
+            "issues": list(issues),
+            "mismatches": sum(issue["category"] in MISMATCHES for issue in issues),
+            "failure_classes": dict(sorted(Counter(map(failure_class, failures)).items())),
+            "requeued": list(requeued),
+            "brief_requests": sum(files[path]["brief_requests"] for path in self.written),
+            "context_tokens": [tokens for path in self.written for tokens in files[path]["context_tokens"]],
         }
 
-
-async def _missing_requirements(look: _Look) -> list[Issue]:
-    failed = await look.ctx.require(look.contract.data["dependencies"])
-    manifest = next((path for path in ("pyproject.toml", "setup.py", "requirements.txt") if path in look.files), None)
-    if manifest is None:
-        return []
-    return [
-        look._record("dependency", f"{name} cannot be installed from a wheel: {why}", [manifest], None, "")
-        for name, why in failed.items()
-    ]
-
-
-async def _tests(look: _Look, broken: set[str]) -> dict[str, Any]:
-    """Temporary tests by target: those there are, and new ones for files of this wave that have none."""
-    wanted = [
-        path
-        for path in look.wave
-        if path not in look.tests
-        and is_source(path)
-        and look.contract.files[path]["public_api"]
-        and not look.relies_on(path, broken)
-    ]
-    sources = await asyncio.gather(*(_write_test(look, path) for path in wanted))
-    return look.tests | {path: {"source": source, "failures": 0} for path, source in zip(wanted, sources, strict=True)}
-
-
-async def _write_test(look: _Look, path: str) -> str:
-    messages = render(_PROMPTS / "qa.md", **_slots(look, path))
-    answer = await look.ctx.ask(messages, step=path)
-    return file_content(answer.text, f"test_{_slug(path)}.py")
-
-
-def _slots(look: _Look, path: str) -> dict[str, str]:
-    entry = look.contract.files[path]
-    briefs = [brief(look.contract, one, look.files.get(one), look.ctx.workspace) for one in entry["depends_on"]]
-    return {
-        "path": path,
-        "module": module_name(path),
-        "tree": outline(look.contract),
-        "fragment": fragment(entry),
-        "requirements": requirement_spans(look.document, entry),
-        "briefs": "\n\n".join(briefs) or "(it depends on no file)",
-    }
-
-
-async def _run_tests(look: _Look, tests: Mapping[str, Any]) -> dict[str, TestRun]:
-    paths = look.contract.sorted(tests)
-    runs = await asyncio.gather(
-        *(run_qa_test(tests[path]["source"], _slug(path), look.repository, look.ctx) for path in paths)
-    )
-    return dict(zip(paths, runs, strict=True))
-
-
-async def _reread(look: _Look, tests: dict[str, Any], runs: dict[str, TestRun]) -> dict[str, Any]:
-    """A test that failed the validation before and fails again is read again before its file is blamed again.
-
-    A corrected test is run at once; its result takes the place of the old one in `runs`.
-    """
-    tests = dict(tests)
-    for path, run in runs.items():
-        if not run.failures or not tests[path]["failures"]:
-            continue
-        failures = "\n\n".join(f"{one.name}: {one.message}\n{one.detail}" for one in run.failures)
-        messages = render(
-            _PROMPTS / "qa_reread.md", **_slots(look, path), test=tests[path]["source"], failures=failures
+    def _traced(self, failure: Failure, target: str) -> Issue:
+        found = localise(failure, target, self.contract, self.sources)
+        tests = self.inputs.get("tests", {}).get(target, [])
+        source = tests[failure.test - 1]["source"] if 0 < failure.test <= len(tests) else None
+        return self.book.issue(
+            category(failure),
+            f"{failure.name}: {failure.message}",
+            found.suspected,
+            found.repair,
+            target=target,
+            test=source,
+            detail=failure.detail,
         )
-        answer = await look.ctx.ask(messages, step=f"{path}:reread")
-        source = file_content(answer.text, f"test_{_slug(path)}.py")
-        if source.strip() and source != tests[path]["source"]:
-            tests[path] = {"source": source, "failures": 0}
-            runs[path] = await run_qa_test(source, _slug(path), look.repository, look.ctx)
-            look.ctx.event("note", text=f"the test of {path} was corrected: it contradicted the requirements")
-    return tests
+
+    def _own(self, failure: Failure) -> list[Issue]:
+        """The issue of a test of the repository itself. What is no test's is the first test file's."""
+        own = [path for path in self.contract.files if is_test(path)]
+        target = next((path for path in own if path in failure.detail), own[0] if own else None)
+        return [] if target is None else [self._traced(failure, target)]
+
+    def _packaging(self, failure: Failure) -> Issue:
+        path = failure.name if failure.name in self.contract.files else self.contract.order[0]
+        return self.book.issue("packaging", failure.message, [path], detail=failure.detail)
+
+    def _follows(self, issue: Issue, blamed: set[str]) -> bool:
+        """Whether an own test's wrong value comes from a file that is being repaired already."""
+        target = issue["target"]
+        if target is None or issue["test"] or issue["category"] != "assertion" or target not in self.contract.files:
+            return False
+        return is_test(target) and bool(blamed & set(self.contract.files[target]["depends_on"]))
 
 
-async def _own_tests(look: _Look) -> TestRun | None:
-    if not any(is_test(path) for path in look.contract.files):
-        return None
-    return await run_own_tests(look.repository, look.ctx)
-
-
-def _count(test: Mapping[str, Any], run: TestRun | None) -> dict[str, Any]:
-    if run is None:
-        return dict(test)
-    return {"source": test["source"], "failures": test["failures"] + 1 if run.failures else 0}
-
-
-def _unique(issues: Sequence[Issue]) -> list[Issue]:
-    return list({issue["id"]: issue for issue in issues}.values())
-
-
-def _round(look: _Look, issues: Sequence[Issue], runs: Sequence[TestRun]) -> dict[str, Any]:
-    ran, passed = sum(run.run for run in runs), sum(run.passed for run in runs)
-    what = f"{len(look.wave)} files, {passed} of {ran} tests passed, {len(issues)} issues"
-    look.ctx.event("note", text=what)
+def _tell(wave: _Wave, issues: Sequence[Issue], ctx: Context) -> None:
+    runs = wave.inputs["runs"].values()
+    passed, ran = sum(one["passed"] for one in runs), sum(one["run"] for one in runs)
+    text = f"{len(wave.written)} files written, {passed} of {ran} tests passed, {len(issues)} issues"
+    ctx.event("note", text=text)
     for issue in issues:
-        look.ctx.event("note", text=f"{issue['category']} in {issue['repair'][0]}: {issue['message'][:120]}")
-    return {
-        "validation": look.ctx.visit,
-        "round": look.round if issues else look.round - 1,
-        "files": look.wave,
-        "tests_run": ran,
-        "tests_passed": passed,
-        "issues": list(issues),
-        "mismatches": sum(issue["category"] in _MISMATCHES for issue in issues),
-    }
-
-
-def _slug(path: str) -> str:
-    return re.sub(r"\W+", "_", path.removesuffix(".py"))
+        ctx.event("note", text=f"{issue['category']} in {issue['repair'][0]}: {issue['message'][:120]}")

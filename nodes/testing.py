@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from engine.context import Context
 from engine.sandbox.base import SandboxResult
 
 _REPORT = ".flowrun-report.xml"
 _SETTINGS = ".flowrun-pytest.ini"
-_PYTEST = ("python", "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", f"--junitxml={_REPORT}")
+_FOLDER = ".flowrun-qa"
+_PYTEST = (
+    *("python", "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"),
+    *("-o", "junit_family=xunit1", f"--junitxml={_REPORT}"),  # a report that names each test's file
+)
 _MOST_DETAIL = 3000  # characters of a traceback that are kept
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One failing test: its name, the error's type, its message in one line, and the traceback."""
+    """One failing test: its name, the error's type, its message in one line, and the traceback.
+
+    test  which of a file's temporary tests it belongs to, from 1; 0 for the repository's own
+    """
 
     name: str
     error: str
     message: str
     detail: str
+    test: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,12 +47,17 @@ class TestRun:
     ended: str
     output: str
 
+    def failures_of(self, test: int) -> list[Failure]:
+        """The failures of one of a file's temporary tests; a failure of the whole run is one of each."""
+        return [one for one in self.failures if one.test in (test, 0)]
 
-async def run_qa_test(source: str, name: str, repository: Mapping[str, bytes], ctx: Context) -> TestRun:
-    """Run one temporary test file beside a copy of the repository, without the repository's own pytest settings."""
-    path = f".flowrun-qa/test_{name}.py"
-    files = {**repository, path: source.encode(), _SETTINGS: b"[pytest]\npythonpath = . src\n"}
-    return _read(await ctx.run([*_PYTEST, "-c", _SETTINGS, "--rootdir=.", path], files, collect=[_REPORT]))
+
+async def run_qa_tests(sources: Mapping[str, str], repository: Mapping[str, bytes], ctx: Context) -> TestRun:
+    """Run temporary test files (name -> source) beside a copy of the repository, without its own pytest settings."""
+    tests = {f"{_FOLDER}/{name}": source.encode("utf-8", "replace") for name, source in sources.items()}
+    files = {**repository, **tests, _SETTINGS: b"[pytest]\npythonpath = . src\n"}
+    command = [*_PYTEST, "-c", _SETTINGS, "--rootdir=.", *tests]
+    return _read(await ctx.run(command, files, collect=[_REPORT]), list(tests))
 
 
 async def run_own_tests(repository: Mapping[str, bytes], ctx: Context) -> TestRun:
@@ -51,14 +65,14 @@ async def run_own_tests(repository: Mapping[str, bytes], ctx: Context) -> TestRu
     return _read(await ctx.run([*_PYTEST, "-o", "pythonpath=. src"], repository, collect=[_REPORT]))
 
 
-def _read(result: SandboxResult) -> TestRun:
+def _read(result: SandboxResult, tests: Sequence[str] = ()) -> TestRun:
     output = (result.stdout + "\n" + result.stderr).strip()
     report = result.files.get(_REPORT)
     if result.ended != "exit" or report is None:
         return TestRun(
             0, 0, (Failure("pytest", result.ended, _why(result), output[-_MOST_DETAIL:]),), result.ended, output
         )
-    cases = list(_cases(report))
+    cases = list(_cases(report, tests))
     failures = tuple(failure for failure in cases if failure is not None)
     if not cases:
         failures = (Failure("pytest", "no_tests", "no test was executed", output[-_MOST_DETAIL:]),)
@@ -71,7 +85,7 @@ def _why(result: SandboxResult) -> str:
     return f"the test run was ended: {result.ended}"
 
 
-def _cases(report: bytes) -> list[Failure | None]:
+def _cases(report: bytes, tests: Sequence[str]) -> list[Failure | None]:
     """A failure, or None for a pass, for each executed test of a JUnit report."""
     if b"<!DOCTYPE" in report or b"<!ENTITY" in report:
         return []
@@ -83,10 +97,20 @@ def _cases(report: bytes) -> list[Failure | None]:
     for case in root.iter("testcase"):
         bad = next((one for one in case if one.tag in ("failure", "error")), None)
         if bad is not None:
-            cases.append(_failure(case.get("name", "?"), bad.get("message", ""), bad.text or ""))
+            failure = _failure(case.get("name", "?"), bad.get("message", ""), bad.text or "")
+            cases.append(replace(failure, test=_number(case, tests)))
         elif case.find("skipped") is None:
             cases.append(None)
     return cases
+
+
+def _number(case: ET.Element, tests: Sequence[str]) -> int:
+    """Which of the temporary tests a case belongs to: by its file, or where that is not said by its module."""
+    file, words = case.get("file", ""), f"{case.get('classname', '')} {case.get('name', '')}"
+    for number, path in enumerate(tests, 1):
+        if file == path or re.search(rf"\b{PurePosixPath(path).stem}\b", words):
+            return number
+    return 0
 
 
 _MARKS = re.compile(r"^[ E]*[~^]+[ \t]*\n", re.MULTILINE)

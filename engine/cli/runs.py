@@ -56,25 +56,27 @@ def show_command(name: str, root: Path, as_json: bool) -> None:
 
 
 @runs.command("diff")
-@click.argument("first", metavar="RUN")
-@click.argument("second", metavar="RUN")
+@click.argument("names", metavar="RUN RUN...", nargs=-1, required=True)
 @runs_option
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def diff_command(first: str, second: str, root: Path, as_json: bool) -> None:
-    """What differs between two runs in flow, model, result and cost."""
+def diff_command(names: tuple[str, ...], root: Path, as_json: bool) -> None:
+    """What differs between runs in flow, model, result and cost, and their figures side by side."""
     from dataclasses import asdict
 
+    from engine.cli.summary import print_differences
     from engine.comparison import compare_runs
     from engine.runs import find_run
 
-    differences = compare_runs(find_run(root, first), find_run(root, second))
+    if len(names) < 2:
+        raise InputError("there is nothing to compare one run with; name two runs or more: flowrun runs diff RUN RUN...")
+    found = [find_run(root, name) for name in names]
+    differences = compare_runs(found)
     if as_json:
         click.echo(json.dumps([asdict(one) for one in differences], ensure_ascii=False))
-        return
-    for one in differences:
-        click.echo(f"{one.part:<7} {one.name}\n        {one.first}\n        {one.second}")
-    if not differences:
-        click.echo("the two runs do not differ")
+    elif differences:
+        print_differences([run.id for run in found], differences)
+    else:
+        click.echo("the runs do not differ")
 
 
 @runs.command("rm")

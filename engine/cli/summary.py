@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from rich.console import Console
@@ -11,6 +13,7 @@ from rich.table import Table
 from rich.tree import Tree
 
 from engine.cli.plain import plain
+from engine.comparison import Difference
 from engine.runs import RunFolder
 from engine.workspace import Workspace
 
@@ -20,6 +23,7 @@ _GO_ON = {
     "waiting": "flowrun approve {0}, or flowrun reject {0} --why ...",
 }
 _MOST_LINES, _MOST_FILES = 24, 200
+_LONGEST_VALUE = 160
 
 
 class _Terminal(Console):
@@ -45,6 +49,26 @@ def print_summary(run: RunFolder) -> None:
         console.print(_tree(workspace, repository.name))
         console.print(_history(workspace))
     console.print(_outcome(run, record))
+
+
+def print_differences(names: Sequence[str], differences: Sequence[Difference]) -> None:
+    """Print what differs between runs as a table, a column per run."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", overflow="fold")
+    for name in names:
+        table.add_column(escape(name), overflow="fold", ratio=1)
+    part = None
+    for one in differences:
+        if one.part != part:
+            table.add_row(f"[bold]{one.part}[/bold]")
+            part = one.part
+        table.add_row(f"  {escape(one.name)}", *(escape(_shown(value)) for value in one.values))
+    _Terminal(highlight=False).print(table)
+
+
+def _shown(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
 
 
 def _outcome(run: RunFolder, record: dict[str, object]) -> Panel:

@@ -8,6 +8,7 @@ from typing import Any
 from engine.context import Context
 from engine.models.base import Request
 from engine.node import node
+from engine.places import read_place
 from tests.support.contracts import make_contract
 
 CONTRACT = make_contract(
@@ -82,15 +83,12 @@ async def given_contract(inputs: Mapping[str, Any], ctx: Context) -> dict[str, A
 
 def answer(request: Request) -> str:
     """What a model would say: wrong about the tax at first, right after QA's finding."""
-    node_name, _, rest = (
-        request.place.partition("/") if "/" in request.place.partition("#")[0] else request.place.partition("#")
-    )
-    if node_name == "develop":
-        path = rest.rpartition("#")[0]
-        content = (
-            RIGHT_PRICE if path == "shop/price.py" and "What QA found" in request.messages[-1].content else FILES[path]
-        )
-        fence = "````" if path.endswith(".md") else "```"
-        return f"Here is the file.\n\n{fence}\n{content}{fence}\n"
-    path = rest.partition(":")[2].removesuffix(":reread")
-    return f"```python\n{QA_TESTS[path]}```"
+    place = read_place(request.place)
+    assert place.item is not None
+    kind, _, tested = place.item.partition(":")
+    if kind == "test":
+        return f"```python\n{QA_TESTS[tested]}```"
+    mended = place.item == "shop/price.py" and "What QA found" in request.messages[-1].content
+    content = RIGHT_PRICE if mended else FILES[place.item]
+    fence = "````" if place.item.endswith(".md") else "```"
+    return f"Here is the file.\n\n{fence}\n{content}{fence}\n"
