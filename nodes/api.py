@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 Interface = dict[str, str]
+_MATTER = ("staticmethod", "classmethod", "property", "cached_property")  # decorators that change a function's use
 
 
 def public_interface(source: str) -> Interface:
@@ -72,8 +73,9 @@ def _branches(statement: ast.If | ast.Try) -> list[ast.stmt]:
 
 def signature(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     """`def name(arguments) -> type` as one line, decorators that change its use in front."""
-    kinds = ("staticmethod", "classmethod", "property")
-    decorators = "".join(f"@{ast.unparse(one)} " for one in function.decorator_list if ast.unparse(one) in kinds)
+    decorators = "".join(
+        f"@{ast.unparse(one)} " for one in function.decorator_list if ast.unparse(one).rpartition(".")[2] in _MATTER
+    )
     word = "async def" if isinstance(function, ast.AsyncFunctionDef) else "def"
     returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
     return f"{decorators}{word} {function.name}({ast.unparse(function.args)}){returns}"

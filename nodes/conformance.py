@@ -1,108 +1,181 @@
-"""Whether a file keeps the contract, before any test runs: it parses and declares what it promised."""
+"""Whether the files keep the contract, before any test runs (CodeTeam, 3.2.6: the third criterion, and the first).
+
+A file parses, declares what it promised as it promised it, imports only what is there, and says nothing that ruff's
+error rules know to fail. No file is outside of the contract.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from nodes.contract import is_test
+from nodes.contract import Contract, is_test
+from nodes.import_check import import_breaches
+from nodes.import_names import DeclaredImports
+from nodes.lint import lint
+from nodes.module_code import members
+from nodes.project_code import ProjectCode
+from nodes.signature_check import decorator_names, function_breach, required_fields_breach, value_breach
+from nodes.sketch_signatures import SignatureFault, parse_signature
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A breach of the contract. `line` counts from 1, 0 for the file as a whole.
+
+    `kind` is a category of schemas/issue.schema.json; `message` names the file.
+    """
+
+    path: str
+    line: int
+    kind: str
+    message: str
+
+
+def conformance(contract: Contract, files: Mapping[str, str]) -> list[Violation]:
+    """Every violation in `files`, the files written so far by path, in the contract's order.
+
+    A file that is not written yet must not be among them; others are held against what the contract says of it.
+    Raises FlowrunError without ruff.
+    """
+    project = ProjectCode(contract, {path: text for path, text in files.items() if path in contract.files})
+    declared = DeclaredImports(contract.data["dependencies"])
+    found = [violation for path in contract.order if path in files for violation in _file(project, path, declared)]
+    sound = {path: files[path] for path in contract.order if path in project.code}
+    for one in lint(sound):
+        if one.code == "F822" and project.code[one.path].dynamic:
+            continue
+        kind = "syntax" if one.code == "invalid-syntax" or one.code.startswith("F7") else "exception"
+        found.append(Violation(one.path, one.line, kind, f"{one.path}:{one.line}: {one.message} ({one.code})"))
+    strangers = [path for path in files if path not in contract.files]
+    found += [Violation(path, 0, "interface", f"{path} is no file of the contract") for path in sorted(strangers)]
+    place = {path: index for index, path in enumerate([*contract.order, *sorted(strangers)])}
+    return sorted(found, key=lambda one: (place[one.path], one.line))
 
 
 def violations(entry: Mapping[str, Any], source: str) -> Iterator[tuple[str, str]]:
-    """Each violation as `(category, message)`. `entry` is the file's part of the contract."""
-    if not entry["path"].endswith(".py"):
-        if not source.strip() and entry["purpose"]:
-            yield "placeholder", f"{entry['path']} is empty, but it is to hold: {entry['purpose']}"
+    """Violations of one file for itself as `(category, message)`. `entry` is its part of the contract."""
+    alone = Contract({"files": [{**entry, "depends_on": []}], "dependencies": []})
+    for one in _own(ProjectCode(alone, {entry["path"]: source}), entry["path"]):
+        yield one.kind, one.message
+
+
+def _file(project: ProjectCode, path: str, declared: DeclaredImports) -> Iterator[Violation]:
+    yield from _own(project, path)
+    if path in project.code:
+        for line, message in import_breaches(project, path, declared):
+            yield Violation(path, line, "import", f"{path}:{line}: {message}")
+
+
+def _own(project: ProjectCode, path: str) -> Iterator[Violation]:
+    """What is wrong with a file by itself."""
+    entry = project.contract.files[path]
+    if fault := project.unparsable.get(path):
+        yield Violation(path, fault.line, "syntax", f"{path}:{fault.line}: {fault}")
+        return
+    if path not in project.code:
+        if not project.files[path].strip() and entry["purpose"]:
+            yield Violation(path, 0, "placeholder", f"{path} is empty, but it is to hold: {entry['purpose']}")
+        return
+    for symbol in entry["public_api"]:
+        yield from _symbol(project, path, symbol)
+    if is_test(path) and path.rpartition("/")[2].startswith("test_") and not _tests(project.code[path].tree):
+        yield Violation(path, 0, "no_tests", f"{path} holds no test function")
+
+
+def _symbol(project: ProjectCode, path: str, symbol: Mapping[str, Any]) -> Iterator[Violation]:
+    found = _found(project, path, symbol["name"])
+    if found is None:
+        return
+    if not found:
+        message = f"{path} declares no '{symbol['name']}'; contract: {symbol['signature']}"
+        yield Violation(path, 0, "interface", message)
         return
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError) as error:
-        yield "syntax", f"{entry['path']}:{getattr(error, 'lineno', 0) or 0}: {getattr(error, 'msg', None) or error}"
+        declared = parse_signature(symbol["signature"])
+    except SignatureFault:
         return
-    defined = dict(_defined(tree.body))
-    for symbol in entry["public_api"]:
-        if symbol["name"] not in defined:
-            if not _inherited(symbol["name"], defined):
-                yield "interface", f"{entry['path']} declares no '{symbol['name']}'; contract: {symbol['signature']}"
-        else:
-            yield from _signature_violations(entry["path"], symbol, defined[symbol["name"]])
-    if is_test(entry["path"]) and entry["path"].rpartition("/")[2].startswith("test_") and not _tests(tree):
-        yield "no_tests", f"{entry['path']} holds no test function"
+    breaches = [_breach(project, symbol, declared, home, node) for home, node in found]
+    if all(breaches):
+        home, node = found[-1]
+        line = getattr(node, "lineno", 0) if home == path else 0
+        said = f"'{symbol['name']}' {breaches[-1]}; contract: {symbol['signature']}"
+        yield Violation(path, line, "interface", f"{path}{f':{line}' if line else ''}: {said}")
 
 
-def _defined(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, ast.stmt]]:
-    for statement in body:
-        match statement:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield prefix + name, statement
-            case ast.ClassDef(name=name):
-                yield prefix + name, statement
-                yield from _defined(statement.body, f"{prefix}{name}.")
-                yield from _attributes(statement, f"{prefix}{name}.")
-            case ast.Assign(targets=targets):
-                yield from ((prefix + one.id, statement) for one in targets if isinstance(one, ast.Name))
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                yield prefix + name, statement
-            case ast.Import(names=names) | ast.ImportFrom(names=names):
-                yield from ((prefix + (one.asname or one.name), statement) for one in names)
-            case ast.If() | ast.Try():
-                yield from _defined([*statement.body, *statement.orelse], prefix)
+def _found(project: ProjectCode, path: str, name: str) -> list[tuple[str, ast.AST]] | None:
+    """What defines a declared symbol; empty if nothing does, None where it cannot be known."""
+    owner, _, member = name.rpartition(".")
+    code = project.code[path]
+    if not owner:
+        return project.definitions(path, name) or (None if project.exports(path, name) else [])
+    found: list[tuple[str, ast.AST]] = []
+    for home, node in _found(project, path, owner) or []:
+        if not isinstance(node, ast.ClassDef):
+            return None
+        inner = project.member(home, node, member)
+        if inner is None:
+            return None
+        found += inner
+    return found or (None if code.dynamic or not _found(project, path, owner) else [])
 
 
-def _attributes(declared: ast.ClassDef, prefix: str) -> Iterator[tuple[str, ast.stmt]]:
-    for statement in ast.walk(declared):
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        if isinstance(statement, ast.AnnAssign):
-            targets = [statement.target]
-        for target in targets:
-            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
-                assert isinstance(statement, ast.stmt)
-                yield prefix + target.attr, statement
-
-
-def _inherited(name: str, defined: Mapping[str, ast.stmt]) -> bool:
-    owner = defined.get(name.rpartition(".")[0])
-    return isinstance(owner, ast.ClassDef) and bool(owner.bases or owner.decorator_list)
-
-
-def _signature_violations(path: str, symbol: Mapping[str, Any], found: ast.stmt) -> Iterator[tuple[str, str]]:
-    declared = _parse(symbol["signature"])
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    if isinstance(declared, functions) and isinstance(found, functions):
-        wanted, got = _arguments(declared.args), _arguments(found.args)
-        is_async = isinstance(declared, ast.AsyncFunctionDef) != isinstance(found, ast.AsyncFunctionDef)
-        if got[: len(wanted)] != wanted or _required(found.args) - set(wanted) or is_async:
-            shown = ast.unparse(found.args)
-            yield "interface", f"{path}: '{symbol['name']}({shown})' does not fit the contract: {symbol['signature']}"
-    elif isinstance(declared, ast.ClassDef) and isinstance(found, functions):
-        yield "interface", f"{path}: '{symbol['name']}' is a function; contract: {symbol['signature']}"
-
-
-def _parse(signature: str) -> ast.stmt | None:
-    text = signature.strip().rstrip(":").removesuffix("...").rstrip().rstrip(":")
-    for suffix in ("", ": ..."):
-        try:
-            return ast.parse(text + suffix).body[0]
-        except (SyntaxError, IndexError):
-            continue
+def _breach(
+    project: ProjectCode, symbol: Mapping[str, Any], declared: ast.stmt, home: str, node: ast.AST
+) -> str | None:
+    names = project.names(home)
+    member = "." in symbol["name"]
+    match declared, node:
+        case (ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef()):
+            return function_breach(declared, node, names, member=member)
+        case (ast.FunctionDef() | ast.AsyncFunctionDef(), ast.ClassDef()):
+            return "is a class" if member else None  # a class can be called as a function is
+        case (ast.FunctionDef() | ast.AsyncFunctionDef(), ast.Assign() | ast.AnnAssign()):
+            constant = isinstance(node.value, ast.Constant | ast.List | ast.Dict | ast.Set | ast.Tuple)
+            return "is no function" if constant and "property" not in decorator_names(declared) else None
+        case (ast.ClassDef(), ast.ClassDef()):
+            return _class_breach(project, symbol["name"], declared, home, node)
+        case (ast.ClassDef(), ast.FunctionDef() | ast.AsyncFunctionDef()):
+            return "is a function"
+        case (ast.AnnAssign() | ast.Assign(), _):
+            return value_breach(declared, node, names)
     return None
 
 
-def _arguments(arguments: ast.arguments) -> list[str]:
-    return [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+def _class_breach(
+    project: ProjectCode, name: str, declared: ast.ClassDef, home: str, found: ast.ClassDef
+) -> str | None:
+    for base in declared.bases:
+        word = ast.unparse(base.value if isinstance(base, ast.Subscript) else base).rpartition(".")[2]
+        if word != "object" and not project.derives(home, found, word):
+            return f"does not derive from {word}"
+    if "dataclass" not in decorator_names(declared) or project.promised(home, f"{name}.__init__"):
+        return None
+    if _frozen(declared) and "dataclass" in decorator_names(found) and not _frozen(found):
+        return "is not frozen"
+    return required_fields_breach(_fields(project, home, name), found)
 
 
-def _required(arguments: ast.arguments) -> set[str]:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    needed = {one.arg for one in positional[: len(positional) - len(arguments.defaults)]}
-    return needed | {
-        one.arg for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None
-    }
+def _fields(project: ProjectCode, path: str, owner: str) -> list[ast.AnnAssign]:
+    """The fields of a data class that the contract declares, in their order."""
+    found = []
+    for one in project.contract.files[path]["public_api"]:
+        if one["name"].rpartition(".")[0] == owner and one["kind"] == "constant":
+            statement = parse_signature(one["signature"])
+            found += [statement] if isinstance(statement, ast.AnnAssign) else []
+    return found
+
+
+def _frozen(declared: ast.ClassDef) -> bool:
+    return any("frozen=True" in ast.unparse(one).replace(" ", "") for one in declared.decorator_list)
 
 
 def _tests(tree: ast.Module) -> bool:
-    return any(
-        isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and one.name.startswith("test")
-        for one in ast.walk(tree)
+    functions = (one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS))
+    return any(one.name.startswith("test") for one in functions) or any(
+        name.startswith(("test", "run")) for one in tree.body if isinstance(one, ast.ClassDef) for name in members(one)
     )

@@ -48,6 +48,12 @@ def known_packages() -> frozenset[str]:
     return _packages()[0]
 
 
+def import_names_of(distribution: str) -> frozenset[str]:
+    """The top-level modules of a well-known distribution whose modules are not called as it is; empty for others."""
+    name = canonicalize_name(distribution)
+    return frozenset(module for module, package in _packages()[1].items() if package == name)
+
+
 def _name_fault(name: str, requirement: Requirement) -> tuple[str, str] | None:
     if requirement.url is not None:
         return "bad_requirement", f"'{name}' is taken from an address; only named packages can be installed"

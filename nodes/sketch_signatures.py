@@ -83,6 +83,11 @@ def parse_public_api(declarations: Sequence[str]) -> Iterator[tuple[int, Symbol 
         yield from ((index, symbol) for symbol in symbols)
 
 
+def parse_signature(signature: str) -> ast.stmt:
+    """The statement that a symbol's signature is. Raises SignatureFault."""
+    return _parsed(_separate_decorators(signature.strip()))
+
+
 def annotation_names(signature: str) -> set[str]:
     """The names that a symbol's annotations and base classes mention; `pd.DataFrame` as a whole."""
     statement = _parsed(_separate_decorators(signature))
