@@ -9,12 +9,13 @@ from engine.context import Context
 from engine.node import node
 from nodes.contract import Contract
 from nodes.diagnostics import coordination_figures, planning_figures, size_figures
+from nodes.schedule import OWN_TESTS
 
 REPORT = "open-issues.md"
 
 
 @node(
-    optional=("contract", "head", "verdict", "issues", "pending", "qa_round", "rounds", "validated"),
+    optional=("contract", "head", "verdict", "issues", "pending", "qa_round", "rounds", "runs", "validated"),
     writes=("delivery",),
     params=("qa.max_rounds", "reference"),
 )
@@ -91,6 +92,7 @@ def _summary(
         "developers": _team(contract),
         "QA": f"{len(rounds)} validations, {figures['qa_rounds']} of them with findings",
         "tests passed": ", ".join(tested) or "none",
+        "own tests": _own_tests(inputs.get("runs", {}).get(OWN_TESTS)),
         "context": f"{figures['context_median']:,} tokens in the median of a developer's calls",
     }
     if "verdict" in inputs:
@@ -98,6 +100,10 @@ def _summary(
     if issues:
         summary["open issues"] = "\n".join(f"{one['repair'][0]}: {one['message']}" for one in issues[:10])
     return summary
+
+
+def _own_tests(run: Mapping[str, Any] | None) -> str:
+    return "not run on what is delivered" if run is None else f"{run['passed']} of {run['run']} passed"
 
 
 def _team(contract: Contract) -> str:

@@ -94,7 +94,7 @@ class _Wave:
         """An issue per violation of the contract, over all files written so far."""
         written = {path: self.sources[path] for path in self.contract.order if path in self.inputs["files"]}
         found = [
-            self.book.issue(one.kind, f"{one.path}:{one.line}: {one.message}", [one.path])
+            self.book.issue(one.kind, one.message, [one.path])
             for one in conformance(self.contract, written)
         ]
         for path in written:
@@ -198,13 +198,12 @@ class _Wave:
         target = issue["target"]
         if target is None or issue["test"] or issue["category"] != "assertion" or target not in self.contract.files:
             return False
-        return is_test(target) and bool(blamed & set(self.contract.files[target]["depends_on"]))
+        return is_test(target) and self.contract.relies_on(target, blamed - {target})
 
 
 def _tell(wave: _Wave, issues: Sequence[Issue], ctx: Context) -> None:
     runs = wave.inputs["runs"].values()
     passed, ran = sum(one["passed"] for one in runs), sum(one["run"] for one in runs)
-    text = f"{len(wave.written)} files written, {passed} of {ran} tests passed, {len(issues)} issues"
-    ctx.event("note", text=text)
+    ctx.event("note", text=f"written: {len(wave.written)}, tests passed: {passed} of {ran}, issues: {len(issues)}")
     for issue in issues:
         ctx.event("note", text=f"{issue['category']} in {issue['repair'][0]}: {issue['message'][:120]}")

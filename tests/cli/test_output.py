@@ -35,7 +35,7 @@ def test_a_closed_pipe_changes_nothing_of_the_run(tmp_path: Path) -> None:
     assert "Traceback" not in process.stderr.read()
     process.stderr.close()
     record = json.loads(next(tmp_path.glob("*/run.json")).read_text())
-    assert (record["status"], record["outcome"]["ok"], record["usage"]["model_calls"]) == ("finished", True, 8)
+    assert (record["status"], record["outcome"]["ok"], record["usage"]["model_calls"]) == ("finished", True, 9)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

@@ -53,7 +53,7 @@ def test_after_an_edit_only_what_depends_on_it_is_asked_again(run: Path) -> None
     after = record(run)
     assert after["params"]["qa"]["trigger"] == "end"
     assert after["resumed"][-1]["node"] == "schedule"
-    assert after["usage"]["reused"] == 5  # the five files whose questions are the same
+    assert after["usage"]["reused"] == 6  # five files and the test of one, whose questions are the same
     assert after["outcome"]["ok"] is True
 
 
@@ -62,7 +62,7 @@ def test_rerun_asks_anew(run: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     after = record(run)
     assert after["reruns"] == {"develop": 1}
-    assert after["usage"]["model_calls"] == 8 + 6  # each file again, the repair too; QA's questions are the same
+    assert after["usage"]["model_calls"] == 9 + 9  # each file, the repair and QA's tests again
 
 
 def test_nothing_to_do_and_a_node_that_was_never_reached(run: Path) -> None:
@@ -91,7 +91,7 @@ def test_an_edited_edge_is_taken_anew(run: Path, tmp_path: Path) -> None:
     done = flowrun("resume", run, "--flow", flow)
     assert done.returncode == 1
     assert "run    qa and what follows: 'next' changed" in done.stdout
-    assert "1 issues are open" in done.stdout
+    assert "2 files were never written" in done.stdout
 
 
 def test_another_model_is_refused_unless_it_is_named(run: Path, tmp_path: Path) -> None:
@@ -120,12 +120,21 @@ def test_a_fork_shares_what_came_before_and_pays_for_it_once(run: Path) -> None:
     fork = next(path for path in run.parent.iterdir() if path != run and path.is_dir())
     told = record(fork)
     assert told["parent"] == {"run": run.name, "node": "schedule", "visit": 1}
-    assert told["usage"]["reused"] == 5
+    assert told["usage"]["reused"] == 6
     assert told["usage"]["model_calls"] == 9
     assert record(run)["status"] == "finished"
     differences = flowrun("runs", "diff", run, fork, "--json")
     flow = [one for one in json.loads(differences.stdout) if one["part"] == "flow"]
-    assert flow == [{"part": "flow", "name": "params.qa.trigger", "first": "layer", "second": "end"}]
+    assert flow == [{"part": "flow", "name": "params.qa.trigger", "values": ["layer", "end"]}]
+
+
+def test_figures_of_several_runs_stand_side_by_side(run: Path) -> None:
+    done = flowrun("runs", "diff", run, run, run)
+    assert done.returncode == 0, done.stderr
+    lines = {words[0]: words[1:] for line in done.stdout.splitlines() if (words := line.split())}
+    assert lines["qa_rounds"] == ["1", "1", "1"]
+    assert "trigger" not in done.stdout  # only figures are shown where they do not differ
+    assert flowrun("runs", "diff", run).returncode == 2
 
 
 def test_a_fork_that_changes_nothing_asks_nothing_and_ends_the_same(run: Path) -> None:
@@ -139,7 +148,7 @@ def test_a_fork_that_changes_nothing_asks_nothing_and_ends_the_same(run: Path) -
 def test_a_fork_at_a_step_that_never_was_is_refused(run: Path) -> None:
     done = flowrun("fork", run, "--at", "develop:9", "--runs", run.parent)
     assert done.returncode == 2
-    assert "it has been at: given, materialise, schedule:1-3, develop:1-4" in done.stderr
+    assert "it has been at: given, materialise, schedule:1-4, develop:1-4" in done.stderr
     assert list(run.parent.iterdir()) == [run]
 
 
