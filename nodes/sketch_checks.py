@@ -59,21 +59,25 @@ def is_folder(path: str) -> bool:
     return path.endswith("/")
 
 
-def check_sketch(sketch: Mapping[str, Any], requirements: str = "") -> list[Check]:
-    """Every failed check of a sketch that has the right shape (`nodes.sketch.shape_faults`).
+def check_sketch(
+    sketch: Mapping[str, Any], requirements: str = "", *, given: Sequence[Mapping[str, Any]] | None = None
+) -> list[Check]:
+    """Every failed check of a sketch that has the right shape (`nodes.sketch.check_json` sees to that).
 
-    `requirements` is the text of the document, to tell an echo of the example from a task about the same thing.
+    requirements  the text of the document, to tell an echo of the example from a task about the same thing
+    given         of a part of a project: files of the other parts (path, public_api), which it may depend on
     """
-    return list(_Checks(sketch, requirements).all())
+    return list(_Checks(sketch, requirements, given).all())
 
 
 class _Checks:
-    def __init__(self, sketch: Mapping[str, Any], requirements: str) -> None:
-        self.sketch, self.requirements = sketch, requirements
+    def __init__(self, sketch: Mapping[str, Any], requirements: str, given: Sequence[Mapping[str, Any]] | None) -> None:
+        self.sketch, self.requirements, self.part = sketch, requirements, given is not None
         self.files: Sequence[Mapping[str, Any]] = sketch["files"]
         self.paths = [canonical(one["path"]) for one in self.files]
         self.tree = [canonical(one) for one in sketch["repo_tree"] if not is_folder(one)]
-        self.api: dict[str, dict[str, Symbol]] = {}
+        self.given = {canonical(one["path"]): declared_symbols(one) for one in given or ()}
+        self.api: dict[str, dict[str, Symbol]] = dict(self.given)
 
     def all(self) -> Iterator[Check]:
         language = str(self.sketch["tech_stack"]["language"])
@@ -94,7 +98,8 @@ class _Checks:
         yield from self._dependencies()
         for index, code, message in requirement_faults(self.sketch.get("dependencies", [])):
             yield Check(code, f"dependencies[{index}]", message)
-        yield from self._layout()
+        if not self.part:
+            yield from self._layout()
         yield from self._echo()
 
     def _paths(self) -> Iterator[Check]:
@@ -104,7 +109,7 @@ class _Checks:
         for place, path in [*places, *(one for one in raw if one[1] not in listed)]:
             if found := paths.fault(path) or paths.fault(unicodedata.normalize("NFKC", path)):
                 yield Check("bad_path", place, f"'{path[:100]}': {found}")
-        if found := paths.clash({*self.paths, *self.tree}):
+        if found := paths.clash({*self.paths, *self.tree, *self.given}):
             yield Check("path_clash", "repo_tree", f"'{found}' is a file and the folder of another file")
         yield from self._collisions()
 
@@ -113,12 +118,12 @@ class _Checks:
             if count > 1:
                 yield Check("duplicate_path", f"files[{self.paths.index(path)}]", f"'{path}' has {count} entries")
         spelled: dict[str, str] = {}
-        for path in dict.fromkeys([*self.paths, *self.tree]):
+        for path in dict.fromkeys([*self.given, *self.paths, *self.tree]):
             other = spelled.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)
             if other != path:
                 yield Check("path_collision", "repo_tree", f"'{path}' and '{other}' are one file on some systems")
         modules: dict[str, str] = {}
-        for path in dict.fromkeys(self.paths):
+        for path in dict.fromkeys([*self.given, *self.paths]):
             if path.endswith(".py") and not paths.fault(path):
                 other = modules.setdefault(module_name(path), path)
                 if other != path:
@@ -167,7 +172,7 @@ class _Checks:
                     yield Check("conflicting_symbol", where, message)
 
     def _dependencies(self) -> Iterator[Check]:
-        graph: dict[str, list[str]] = {path: [] for path in self.paths}
+        graph: dict[str, list[str]] = {path: [] for path in (*self.given, *self.paths)}
         for index, file in enumerate(self.files):
             for number, dependency in enumerate(file.get("depends_on", [])):
                 path, _, symbol = dependency.partition("::")
@@ -206,6 +211,12 @@ class _Checks:
             yield Check(
                 "echoed_example", "files", "this is the example of the form; design the project of the requirements"
             )
+
+
+def declared_symbols(file: Mapping[str, Any]) -> dict[str, Symbol]:
+    """What a file's `public_api` declares, by name; unusable declarations are left out."""
+    found = (one for _, one in parse_public_api(file.get("public_api", [])))
+    return {one.name: one for one in found if isinstance(one, Symbol)}
 
 
 def _hint(name: str, known: Mapping[str, Any] | set[str]) -> str:
