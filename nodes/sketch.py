@@ -12,7 +12,7 @@ from engine.models.base import Answer
 from engine.models.conversation import parse_json
 from engine.models.structured import schema_faults
 from engine.resources import schema_file
-from nodes.sketch_checks import Check, check_sketch
+from nodes.sketch_checks import MOST_FILES, Check, check_sketch
 
 # What the paper makes mandatory; of the rest a sketch may say nothing.
 _MANDATORY = {
@@ -22,6 +22,9 @@ _MANDATORY = {
     "owners": ["id"],
     "files": ["path", "purpose", "owner"],
 }
+
+
+_MOST_ENTRIES = 5 * MOST_FILES
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,17 @@ def read_answer(answer: Answer, faults: Callable[[Any], Sequence[Check]]) -> Dra
 
 def check_json(data: Any, requirements: str = "") -> list[Check]:
     """The failed checks of any JSON at all: of its shape first, of its contents if the shape is right."""
+    if (longest := _longest(data)) > _MOST_ENTRIES:  # judging the shape of that many takes minutes
+        return [Check("too_many_files", "", f"a list of {longest} entries; at most {MOST_FILES} files are allowed")]
     faults = schema_faults(data, _shape())
     if faults:
         return [Check("schema", *_split(fault)) for fault in faults]
     return check_sketch(data, requirements)
+
+
+def _longest(data: Any) -> int:
+    """The length of the longest list of a sketch's own fields."""
+    return max((len(one) for one in data.values() if isinstance(one, list)), default=0) if isinstance(data, dict) else 0
 
 
 @cache

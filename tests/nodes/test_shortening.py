@@ -20,7 +20,8 @@ from tests.support.fake_context import FakeContext, run_node
 from tests.support.planning import make_sketch
 
 TEXT = "# Shop\n\nThe program must sell things.\n" + "".join(
-    f"\n## Part {number}\n\nIt must hold {number} things{', and more of them' * 6}.\n\n{'Words that say more of it. ' * 40}\n\n"
+    f"\n## Part {number}\n\nIt must hold {number} things{', and more of them' * 6}.\n\n"
+    f"{'Words that say more of it. ' * 40}\n\n"
     f"```python\ndef make_{number}(value: int) -> Box: ...\n```\n"
     for number in range(40)
 )
