@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from engine.context import Context
 from engine.errors import InputError, ModelError, ReplayMiss
-from engine.models.base import Answer, Message
+from engine.models.base import Message
 from engine.node import node
 from engine.prompts import render
 from engine.resources import schema_file
-from nodes.outline import chosen_text, fitting_text
-from nodes.sketch import Draft, read_draft, sketch_schema
-from nodes.sketch_checks import Check
+from nodes.hierarchy import Hierarchy
+from nodes.outline import asked_sections, tellings
+from nodes.packages import Packages, expected_files
+from nodes.shortening import Shortening
+from nodes.sketch import Draft, check_json, read_answer, sketch_schema
+from nodes.submission import attempt, check_line, no_answer, sent_back, submission
 
 _PROMPTS = Path(__file__).parent / "prompts"
-_MOST_SHOWN = 30
 
 
 @node(reads=("document",), writes=("claims",), params=("preferences",), role="architect", calls=1)
 async def claim_modules(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """What one architect claims, knowing what those before it claimed: module names and an intent, no sketch."""
     seat, preference = inputs["seat"], preference_of(inputs["seat"], ctx)
-    earlier = [one["claims"] for one in ctx.upstream.values() if "claims" in one]
-    messages = render(
-        _PROMPTS / "claim.md",
-        document=fitting_text(inputs["document"], ctx),
-        claims=claims_text(earlier),
-        seat=str(seat),
-        preference=preference,
-    )
-    answer = await ctx.ask_json(messages, _claim_schema(), step="claim")
+    earlier = claims_text([one["claims"] for one in ctx.upstream.values() if "claims" in one])
+
+    async def questions() -> AsyncIterator[list[Message]]:
+        async for text in tellings(inputs["document"], ctx):
+            slots = {"document": text, "claims": earlier, "seat": str(seat), "preference": preference}
+            yield render(_PROMPTS / "claim.md", **slots)
+
+    answer = await Shortening(questions(), ctx).ask(partial(ctx.ask_json, schema=_claim_schema(), step="claim"))
     modules = [" ".join(one.split())[:60] for one in answer["modules"]][:12]
     intent = " ".join(answer["intent"].split())[:300]
     return {"claims": {"seat": seat, "preference": preference, "modules": modules, "intent": intent}}
@@ -44,52 +45,81 @@ async def claim_modules(inputs: Mapping[str, Any], ctx: Context) -> dict[str, An
 
 @node(
     reads=("document", "claims"),
+    optional=("references",),
     writes=("candidates",),
-    params=("preferences", "self_check"),
+    params=("preferences", "self_check", "hierarchical_over"),
     role="architect",
     calls=1,
 )
 async def draft_sketch(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """One architect's candidate: a sketch, checked, and drafted again at most `self_check` times, seeing failed checks.
 
-    A model that cannot be asked is a failed check too: one architect that fails does not end planning.
+    A project of more than `hierarchical_over` files is drafted package by package. A model that cannot be asked is a
+    failed check too: one architect that fails does not end planning.
     """
-    seat, preference = inputs["seat"], preference_of(inputs["seat"], ctx)
-    requirements = inputs["document"]["text"]
+    architect = _Architect(inputs, ctx)
     try:
-        document = await chosen_text(inputs["document"], ctx)
+        draft = await architect.draft()
     except ReplayMiss:
         raise
     except ModelError as error:
-        return {"candidates": _candidate(seat, preference, Draft(None, ()), [_no_answer(error)])}
-    messages = render(
-        _PROMPTS / "architect.md",
-        document=document,
-        claims=claims_text(inputs["claims"]),
-        seat=str(seat),
-        preference=preference,
-        own=claims_text([one for one in inputs["claims"] if one["seat"] == seat]),
-    )
-    attempts: list[dict[str, Any]] = []
-    draft = Draft(None, ())
-    for attempt in range(ctx.params["self_check"] + 1):
-        try:
-            answer = await ctx.ask(messages, schema=sketch_schema(), step=f"draft {attempt + 1}")
-        except ReplayMiss:
-            raise
-        except ModelError as error:
-            attempts.append(_no_answer(error))
-            break
-        draft = read_draft(answer.text, requirements, cut_off=answer.finish_reason == "length")
-        attempts.append(_attempt(answer, draft))
-        if draft.valid:
-            break
-        checks = "\n".join(f"- {_line(one)}" for one in draft.checks[:_MOST_SHOWN])
-        said = Message("assistant", answer.text or "(nothing)")
-        messages = [*messages, said, *render(_PROMPTS / "architect_retry.md", checks=checks)]
+        draft = Draft(architect.last.sketch, no_answer(error).checks)
+        architect.attempts.append(attempt([], draft))
     if not draft.valid:
-        ctx.event("note", text=f"seat {seat} has no valid sketch: {_line(Check(**attempts[-1]['checks'][0]))}"[:300])
-    return {"candidates": _candidate(seat, preference, draft, attempts)}
+        ctx.event("note", text=f"seat {architect.seat} has no valid sketch: {check_line(draft.checks[0])}"[:300])
+    return {"candidates": submission(architect.seat, architect.preference, draft, architect.attempts)}
+
+
+class _Architect:
+    def __init__(self, inputs: Mapping[str, Any], ctx: Context) -> None:
+        self.ctx, self.document, self.seat = ctx, inputs["document"], inputs["seat"]
+        self.preference = preference_of(self.seat, ctx)
+        self.references = _references_text(inputs.get("references"))
+        self.attempts: list[dict[str, Any]] = []
+        self.last = Draft(None, ())
+        self.tries, self.over = ctx.params["self_check"] + 1, ctx.params["hierarchical_over"]
+        self.slots = {
+            "claims": claims_text(inputs["claims"]),
+            "seat": str(self.seat),
+            "preference": self.preference,
+            "own": claims_text([one for one in inputs["claims"] if one["seat"] == self.seat]),
+        }
+
+    async def draft(self) -> Draft:
+        """The last draft: the valid one if any is."""
+        large = expected_files(self.document) > self.over
+        return await (self._by_packages() if large else self._whole())
+
+    async def _whole(self) -> Draft:
+        conversation = Shortening(self._questions(), self.ctx)
+        turns: list[Message] = []
+        for number in range(1, self.tries + 1):
+            send = partial(self.ctx.ask, schema=sketch_schema(), step=f"draft {number}")
+            answer = await conversation.ask(send, turns)
+            self.last = read_answer(answer, partial(check_json, requirements=self.document["text"]))
+            self.attempts.append(attempt([answer], self.last))
+            if self.last.valid or number == self.tries:
+                break
+            if answer.finish_reason == "length" or _listed(self.last) > self.over:
+                return await self._by_packages()
+            turns += sent_back(answer, self.last.checks)
+        return self.last
+
+    async def _by_packages(self) -> Draft:
+        slots = {**self.slots, "over": str(self.over)}
+        hierarchy = Hierarchy(self.document, slots, self.references, self.ctx, self.attempts)
+        plan = await hierarchy.plan(self.tries)
+        if not plan.valid or plan.sketch is None:
+            return Draft(None, plan.checks)
+        return await hierarchy.sketch(Packages(plan.sketch, self.document["text"]), self.tries)
+
+    async def _questions(self) -> AsyncIterator[list[Message]]:
+        """The question for a sketch; where it is too long, first without references, then with less of the document."""
+        references = self.references
+        async for text in tellings(self.document, self.ctx, asked_sections(self.ctx)):
+            for one in dict.fromkeys((references, "")):
+                yield render(_PROMPTS / "architect.md", document=text, references=one, **self.slots)
+            references = ""
 
 
 def preference_of(seat: int, ctx: Context) -> str:
@@ -107,32 +137,18 @@ def claims_text(claims: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines) or "(none yet)"
 
 
-def _candidate(seat: int, preference: str, draft: Draft, attempts: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "seat": seat,
-        "preference": preference,
-        "valid": draft.valid,
-        "sketch": draft.sketch,
-        "attempts": attempts,
-    }
+def _references_text(references: Mapping[str, Any] | None) -> str:
+    """Design references as a part of a prompt, a blank line before and behind; empty if there are none."""
+    if not references:
+        return ""
+    text = import_module("nodes.references.prompt").references_text(references).strip()
+    return f"\n{text}\n" if text else ""
 
 
-def _no_answer(error: ModelError) -> dict[str, Any]:
-    return _attempt(None, Draft(None, (Check("no_answer", "", str(error)),)))
-
-
-def _attempt(answer: Answer | None, draft: Draft) -> dict[str, Any]:
-    return {
-        "digest": hashlib.sha256(answer.text.encode("utf-8", "replace")).hexdigest() if answer else "",
-        "parsed": draft.parsed,
-        "checks": [one.to_json() for one in draft.checks],
-        "input_tokens": answer.input_tokens if answer else 0,
-        "output_tokens": answer.output_tokens if answer else 0,
-    }
-
-
-def _line(check: Check) -> str:
-    return f"{check.code} at {check.place}: {check.message}" if check.place else f"{check.code}: {check.message}"
+def _listed(draft: Draft) -> int:
+    """How many files a draft lists, of whatever shape it is."""
+    files = (draft.sketch or {}).get("files")
+    return len(files) if isinstance(files, list) else 0
 
 
 @cache

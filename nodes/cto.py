@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from engine.errors import ModelError, NodeError, ReplayMiss
 from engine.models.base import Message
 from engine.models.conversation import parse_json
 from engine.models.structured import schema_faults
-from engine.models.tokens import estimate_messages
 from engine.node import node
 from engine.prompts import render
 from engine.resources import schema_file
@@ -22,6 +21,7 @@ from nodes.cto_scores import Score, asked_score, computed_score, scores_fault, t
 from nodes.normalise import NormalisationError, normalise
 from nodes.outline import outline
 from nodes.requirement_markers import Markers
+from nodes.shortening import Shortening
 from nodes.sketch_checks import canonical
 from nodes.sketch_measures import Measures, diversity
 
@@ -85,21 +85,11 @@ async def _asked(
 ) -> tuple[Mapping[str, Any] | None, str | None]:
     """The CTO's scores, asked for a second time if they cannot be used; else None and why."""
     seats = [one["seat"] for one in valid]
-    candidates = "\n\n".join(candidate_text(one) for one in valid)
-    for text in (document["text"], outline(document["sections"], first_lines=False)):
-        messages = render(_PROMPTS / "cto.md", document=text, candidates=candidates, seats=", ".join(map(str, seats)))
-        needed = estimate_messages(messages)
-        if needed <= ctx.max_input_tokens:
-            break
-    if needed > ctx.max_input_tokens:
-        return (
-            None,
-            f"candidates and requirements are {needed} tokens, over the {ctx.max_input_tokens} of the model",
-        )
-    fault = ""
+    conversation = Shortening(_questions(valid, document), ctx)
+    fault, turns = "", list[Message]()
     for step in ("scores", "scores again"):
         try:
-            answer = await ctx.ask(messages, schema=_scores_schema(), step=step)
+            answer = await conversation.ask(partial(ctx.ask, schema=_scores_schema(), step=step), turns)
         except ReplayMiss:
             raise
         except ModelError as error:
@@ -108,8 +98,17 @@ async def _asked(
         if data is not None:
             return data, None
         said = Message("assistant", answer.text or "(nothing)")
-        messages = [*messages, said, *render(_PROMPTS / "cto_retry.md", fault=fault)]
+        turns = [said, *render(_PROMPTS / "cto_retry.md", fault=fault)]
     return None, f"the CTO's scores could not be used, twice: {fault}"
+
+
+async def _questions(valid: Sequence[Candidate], document: Mapping[str, Any]) -> AsyncIterator[list[Message]]:
+    """The question to the CTO, whole at first; then with the requirements' outline, then with the interfaces alone."""
+    outlined = outline(document["sections"], first_lines=False)
+    for text, brief in ((document["text"], False), (outlined, False), (outlined, True)):
+        candidates = "\n\n".join(candidate_text(one, brief=brief) for one in valid)
+        seats = ", ".join(str(one["seat"]) for one in valid)
+        yield render(_PROMPTS / "cto.md", document=text, candidates=candidates, seats=seats)
 
 
 def _read_scores(text: str, seats: Sequence[int]) -> tuple[Mapping[str, Any] | None, str]:
@@ -122,8 +121,8 @@ def _read_scores(text: str, seats: Sequence[int]) -> tuple[Mapping[str, Any] | N
     return (None, fault) if fault else (data, "")
 
 
-def candidate_text(candidate: Candidate) -> str:
-    """A candidate as the CTO reads it: the whole sketch, compact."""
+def candidate_text(candidate: Candidate, *, brief: bool = False) -> str:
+    """A candidate as the CTO reads it: the whole sketch, compact; `brief` leaves out purposes and markers."""
     sketch = candidate["sketch"]
     lines = [
         f"## Candidate {candidate['seat']} ({candidate['preference']})",
@@ -133,9 +132,9 @@ def candidate_text(candidate: Candidate) -> str:
     ]
     for file in sketch["files"]:
         lines.append(f"### {file['path']} (developer {file['owner']}, {file.get('lines', 0)} lines)")
-        lines.append(file["purpose"])
+        lines += [] if brief else [file["purpose"]]
         lines += [f"    {one}" for one in file.get("public_api", [])]
-        for name in ("depends_on", "implements"):
+        for name in ("depends_on",) if brief else ("depends_on", "implements"):
             if file.get(name):
                 lines.append(f"{name.replace('_', ' ')}: {', '.join(file[name])}")
     return "\n".join(lines)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from engine.context import Context
-from engine.errors import ModelError
+from engine.errors import ContextTooLong, ModelError
 from engine.models.tokens import estimate_tokens
 from engine.prompts import render
 
@@ -30,36 +30,64 @@ def budget(ctx: Context) -> int:
     return ctx.max_input_tokens - min(_RESERVE, ctx.max_input_tokens // 3)
 
 
-def fitting_text(document: Mapping[str, Any], ctx: Context) -> str:
-    """The document if it fits into the window, else its outline. Raises ModelError if not even that fits."""
-    text = str(document["text"])
-    if estimate_tokens(text) <= budget(ctx):
-        return text
+async def tellings(
+    document: Mapping[str, Any], ctx: Context, choose: Callable[[str], Awaitable[Sequence[str]]] | None = None
+) -> AsyncIterator[str]:
+    """The document as a model may read it, each telling shorter than the one before.
+
+    Whole; its outline with the sections in full whose markers `choose` gives for it; its outline; the outline without
+    first lines. What surely does not fit is left out. Raises ModelError if nothing fits.
+    """
+    text, room = str(document["text"]), budget(ctx)
+    shortest = estimate_tokens(text)
+    fits = shortest <= room
+    if fits:
+        yield text
+        room = shortest // 2  # whoever asks for more found the whole too long, whatever was estimated
     for first_lines in (True, False):
         outlined = outline(document["sections"], first_lines=first_lines)
-        if estimate_tokens(outlined) <= budget(ctx):
-            return outlined
-    raise ModelError(
-        f"the outline of the requirements alone is {estimate_tokens(outlined)} tokens, over the {budget(ctx)} that the "
-        f"model's window of {ctx.max_input_tokens} leaves for it; take another model or raise model.max_input_tokens"
-    )
+        size = estimate_tokens(outlined)
+        if size > budget(ctx) or size >= shortest:
+            continue
+        shortest = size
+        if choose is not None:
+            try:
+                full = _in_full(document["sections"], await choose(outlined), room - size)
+            except ContextTooLong:
+                if first_lines:
+                    continue
+                raise
+            choose = None
+            if full:
+                yield f"{outlined}\n# In full\n\n{full}\n"
+        yield outlined
+    if not fits and size > budget(ctx):
+        raise ModelError(
+            f"the outline of the requirements alone is {size} tokens, over the {budget(ctx)} that the model's window "
+            f"of {ctx.max_input_tokens} leaves for it; take another model or raise model.max_input_tokens"
+        )
 
 
-async def chosen_text(document: Mapping[str, Any], ctx: Context) -> str:
-    """The document if it fits, else its outline with the sections that the model asks to read in full."""
-    text = fitting_text(document, ctx)
-    if text == document["text"]:
-        return text
-    asked = await ctx.ask_json(render(_PROMPTS / "sections.md", outline=text), _CHOICE, step="sections")
-    wanted = {one.strip().strip("{}# ") for one in asked["markers"]}
-    left = budget(ctx) - estimate_tokens(text)
+def asked_sections(ctx: Context) -> Callable[[str], Awaitable[Sequence[str]]]:
+    """Chooses sections by asking the model which ones it has to read in full."""
+
+    async def choose(outlined: str) -> Sequence[str]:
+        asked = await ctx.ask_json(render(_PROMPTS / "sections.md", outline=outlined), _CHOICE, step="sections")
+        return list(asked["markers"])
+
+    return choose
+
+
+def _in_full(sections: Sequence[Mapping[str, Any]], markers: Sequence[str], room: int) -> str:
+    """The sections of these markers, as many as there is room for, in tokens."""
+    wanted = {one.strip().strip("{}# ") for one in markers}
     full: list[str] = []
-    for section in document["sections"]:
+    for section in sections:
         cost = estimate_tokens(section["text"]) + 1
-        if section["marker"] in wanted and cost <= left:
+        if section["marker"] in wanted and cost <= room:
             full.append(section["text"])
-            left -= cost
-    return f"{text}\n# In full\n\n" + "\n\n".join(full) + "\n" if full else text
+            room -= cost
+    return "\n\n".join(full)
 
 
 def outline(sections: Sequence[Mapping[str, Any]], *, first_lines: bool = True) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from engine.models.base import Answer
 from engine.models.conversation import parse_json
 from engine.models.structured import schema_faults
 from engine.resources import schema_file
-from nodes.sketch_checks import Check, check_sketch
+from nodes.sketch_checks import MOST_FILES, Check, check_sketch
 
 # What the paper makes mandatory; of the rest a sketch may say nothing.
 _MANDATORY = {
@@ -21,6 +22,9 @@ _MANDATORY = {
     "owners": ["id"],
     "files": ["path", "purpose", "owner"],
 }
+
+
+_MOST_ENTRIES = 5 * MOST_FILES
 
 
 @dataclass(frozen=True)
@@ -41,24 +45,32 @@ class Draft:
         return self.parsed and not self.checks
 
 
-def read_draft(text: str, requirements: str = "", *, cut_off: bool = False) -> Draft:
-    """A draft from an answer. `cut_off` says that the answer ended at the model's output limit."""
+def read_answer(answer: Answer, faults: Callable[[Any], Sequence[Check]]) -> Draft:
+    """What an answer holds, and the checks that it fails: those of `faults`, if it is a JSON object at all."""
     try:
-        data = parse_json(text)
+        data = parse_json(answer.text)
     except ValueError as error:
+        cut_off = answer.finish_reason == "length"
         reason = "it was cut off at the output limit; design fewer files" if cut_off else str(error)
         return Draft(None, (Check("not_json", "", f"the answer does not load as JSON: {reason}"),))
     if not isinstance(data, dict):
         return Draft(None, (Check("not_json", "", f"the answer is a JSON {type(data).__name__}, not an object"),))
-    return Draft(data, tuple(check_json(data, requirements)))
+    return Draft(data, tuple(faults(data)))
 
 
 def check_json(data: Any, requirements: str = "") -> list[Check]:
     """The failed checks of any JSON at all: of its shape first, of its contents if the shape is right."""
+    if (longest := _longest(data)) > _MOST_ENTRIES:  # judging the shape of that many takes minutes
+        return [Check("too_many_files", "", f"a list of {longest} entries; at most {MOST_FILES} files are allowed")]
     faults = schema_faults(data, _shape())
     if faults:
         return [Check("schema", *_split(fault)) for fault in faults]
     return check_sketch(data, requirements)
+
+
+def _longest(data: Any) -> int:
+    """The length of the longest list of a sketch's own fields."""
+    return max((len(one) for one in data.values() if isinstance(one, list)), default=0) if isinstance(data, dict) else 0
 
 
 @cache
@@ -70,22 +82,22 @@ def sketch_schema() -> Mapping[str, Any]:
 
 @cache
 def _shape() -> Mapping[str, Any]:
-    """The schema that a sketch has to satisfy: what is mandatory, and the types of the rest."""
-    shape = json.loads(json.dumps(sketch_schema()))
+    return loosened(sketch_schema())
+
+
+def loosened(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema that a sketch, or a part of one, has to satisfy: what is mandatory, and the types of the rest."""
+    shape: dict[str, Any] = json.loads(json.dumps(schema))
     _loosen(shape, "")
-    for name in ("id", "owner"):
-        where = (
-            shape["properties"]["developer_plan"]["properties"]["owners"]
-            if name == "id"
-            else shape["properties"]["files"]
-        )
+    properties = shape["properties"]
+    for where, name in ((properties["developer_plan"]["properties"]["owners"], "id"), (properties["files"], "owner")):
         where["items"]["properties"][name] = {"type": ["integer", "string"]}
-    return dict(shape)
+    return shape
 
 
 def _loosen(schema: dict[str, Any], name: str) -> None:
     if "properties" in schema:
-        schema["required"] = _MANDATORY[name]
+        schema["required"] = [one for one in _MANDATORY[name] if one in schema["properties"]]
         del schema["additionalProperties"]
     for inner, value in schema.get("properties", {}).items():
         _loosen(value.get("items", value), inner)

@@ -10,7 +10,7 @@ Each failed check is named by a code, a place in the sketch and a sentence that 
     unknown_owner, duplicate_owner, idle_developer, developer_count
     bad_signature, name_mismatch, conflicting_symbol
     unknown_dependency, unknown_symbol, cycle
-    bad_requirement, stdlib_requirement, lookalike_requirement, conflicting_requirement
+    bad_requirement, stdlib_requirement, own_requirement, lookalike_requirement, conflicting_requirement
     layout                  packaging file, package folder, tests or README missing
     echoed_example          the example of the prompt handed back
 """
@@ -31,6 +31,7 @@ from nodes.sketch_requirements import requirement_faults
 from nodes.sketch_signatures import SignatureFault, Symbol, parse_public_api
 
 MOST_FILES = 1000
+_MOST_HINTS = 20  # looking for what was meant takes time; nobody reads more
 EXAMPLE_PACKAGE = "tidewatch"
 
 
@@ -54,26 +55,41 @@ def canonical(path: str) -> str:
     return "/".join([*lead, *(part for part in parts if part not in ("", "."))])
 
 
+def path_fault(path: str) -> str | None:
+    """Why a path may not be in a sketch, or None: what may not be written anywhere, or would be read as an option or
+    a home folder by a program that it is handed to.
+    """
+    if found := paths.fault(path) or paths.fault(unicodedata.normalize("NFKC", path)):
+        return found
+    odd = next((name for name in path.split("/") if name.startswith(("-", "~"))), None)
+    return None if odd is None else f"{odd[:100]!r} begins with '{odd[0]}'"
+
+
 def is_folder(path: str) -> bool:
     """Whether an entry of the tree is a folder, which needs no entry of its own."""
     return path.endswith("/")
 
 
-def check_sketch(sketch: Mapping[str, Any], requirements: str = "") -> list[Check]:
-    """Every failed check of a sketch that has the right shape (`nodes.sketch.shape_faults`).
+def check_sketch(
+    sketch: Mapping[str, Any], requirements: str = "", *, given: Sequence[Mapping[str, Any]] | None = None
+) -> list[Check]:
+    """Every failed check of a sketch that has the right shape (`nodes.sketch.check_json` sees to that).
 
-    `requirements` is the text of the document, to tell an echo of the example from a task about the same thing.
+    requirements  the text of the document, to tell an echo of the example from a task about the same thing
+    given         of a part of a project: files of the other parts (path, public_api), which it may depend on
     """
-    return list(_Checks(sketch, requirements).all())
+    return list(_Checks(sketch, requirements, given).all())
 
 
 class _Checks:
-    def __init__(self, sketch: Mapping[str, Any], requirements: str) -> None:
-        self.sketch, self.requirements = sketch, requirements
+    def __init__(self, sketch: Mapping[str, Any], requirements: str, given: Sequence[Mapping[str, Any]] | None) -> None:
+        self.sketch, self.requirements, self.part = sketch, requirements, given is not None
         self.files: Sequence[Mapping[str, Any]] = sketch["files"]
         self.paths = [canonical(one["path"]) for one in self.files]
         self.tree = [canonical(one) for one in sketch["repo_tree"] if not is_folder(one)]
-        self.api: dict[str, dict[str, Symbol]] = {}
+        self.given = {canonical(one["path"]): declared_symbols(one) for one in given or ()}
+        self.hints = _MOST_HINTS
+        self.api: dict[str, dict[str, Symbol]] = dict(self.given)
 
     def all(self) -> Iterator[Check]:
         language = str(self.sketch["tech_stack"]["language"])
@@ -92,9 +108,10 @@ class _Checks:
         yield from self._owners()
         yield from self._interfaces()
         yield from self._dependencies()
-        for index, code, message in requirement_faults(self.sketch.get("dependencies", [])):
+        for index, code, message in requirement_faults(self.sketch.get("dependencies", []), _packages(self.paths)):
             yield Check(code, f"dependencies[{index}]", message)
-        yield from self._layout()
+        if not self.part:
+            yield from self._layout()
         yield from self._echo()
 
     def _paths(self) -> Iterator[Check]:
@@ -102,9 +119,9 @@ class _Checks:
         listed = set(self.paths)
         raw = [(f"repo_tree[{i}]", canonical(one)) for i, one in enumerate(self.sketch["repo_tree"])]
         for place, path in [*places, *(one for one in raw if one[1] not in listed)]:
-            if found := paths.fault(path) or paths.fault(unicodedata.normalize("NFKC", path)):
+            if found := path_fault(path):
                 yield Check("bad_path", place, f"'{path[:100]}': {found}")
-        if found := paths.clash({*self.paths, *self.tree}):
+        if found := paths.clash({*self.paths, *self.tree, *self.given}):
             yield Check("path_clash", "repo_tree", f"'{found}' is a file and the folder of another file")
         yield from self._collisions()
 
@@ -113,12 +130,14 @@ class _Checks:
             if count > 1:
                 yield Check("duplicate_path", f"files[{self.paths.index(path)}]", f"'{path}' has {count} entries")
         spelled: dict[str, str] = {}
-        for path in dict.fromkeys([*self.paths, *self.tree]):
+        listed = dict.fromkeys([*self.given, *self.paths, *self.tree])
+        for path in dict.fromkeys(part for one in listed for part in (*_folders(one), one)):
             other = spelled.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)
-            if other != path:
-                yield Check("path_collision", "repo_tree", f"'{path}' and '{other}' are one file on some systems")
+            if other != path and path.rpartition("/")[0] == other.rpartition("/")[0]:
+                message = f"'{path[:200]}' and '{other[:200]}' are one file or folder on some systems"
+                yield Check("path_collision", "repo_tree", message)
         modules: dict[str, str] = {}
-        for path in dict.fromkeys(self.paths):
+        for path in dict.fromkeys([*self.given, *self.paths]):
             if path.endswith(".py") and not paths.fault(path):
                 other = modules.setdefault(module_name(path), path)
                 if other != path:
@@ -129,7 +148,7 @@ class _Checks:
         for index, path in enumerate(self.paths):
             if path not in tree:
                 yield Check(
-                    "not_in_tree", f"files[{index}].path", f"'{path[:100]}' is not in repo_tree{_hint(path, tree)}"
+                    "not_in_tree", f"files[{index}].path", f"'{path[:100]}' is not in repo_tree{self._hint(path, tree)}"
                 )
         for path in dict.fromkeys(self.tree):
             if path not in listed:
@@ -167,23 +186,28 @@ class _Checks:
                     yield Check("conflicting_symbol", where, message)
 
     def _dependencies(self) -> Iterator[Check]:
-        graph: dict[str, list[str]] = {path: [] for path in self.paths}
+        graph: dict[str, list[str]] = {path: [] for path in (*self.given, *self.paths)}
         for index, file in enumerate(self.files):
             for number, dependency in enumerate(file.get("depends_on", [])):
                 path, _, symbol = dependency.partition("::")
                 path = canonical(path)
                 where = f"files[{index}].depends_on[{number}]"
                 if path not in graph:
-                    message = f"'{path[:100]}' is no file of the sketch{_hint(path, graph)}"
+                    message = f"'{path[:100]}' is no file of the sketch{self._hint(path, graph)}"
                     yield Check("unknown_dependency", where, message)
                     continue
                 if symbol and symbol.strip() not in self.api[path]:
-                    message = f"'{path}' exports no '{symbol[:100]}'{_hint(symbol, self.api[path])}"
+                    message = f"'{path}' exports no '{symbol[:100]}'{self._hint(symbol, self.api[path])}"
                     yield Check("unknown_symbol", where, message)
                 if path != self.paths[index]:
                     graph[self.paths[index]].append(path)
         if ring := find_cycle(graph):
             yield Check("cycle", "files", f"files depend on one another in a ring: {' -> '.join(ring)[:300]}")
+
+    def _hint(self, name: str, known: Mapping[str, Any] | set[str]) -> str:
+        self.hints -= 1
+        close = get_close_matches(name[:200], list(known)[:MOST_FILES], n=1, cutoff=0.75) if self.hints >= 0 else []
+        return f"; did you mean '{close[0]}'?" if close else ""
 
     def _layout(self) -> Iterator[Check]:
         names = set(self.paths)
@@ -208,6 +232,18 @@ class _Checks:
             )
 
 
-def _hint(name: str, known: Mapping[str, Any] | set[str]) -> str:
-    close = get_close_matches(name[:200], list(known)[:MOST_FILES], n=1, cutoff=0.75)
-    return f"; did you mean '{close[0]}'?" if close else ""
+def declared_symbols(file: Mapping[str, Any]) -> dict[str, Symbol]:
+    """What a file's `public_api` declares, by name; unusable declarations are left out."""
+    found = (one for _, one in parse_public_api(file.get("public_api", [])))
+    return {one.name: one for one in found if isinstance(one, Symbol)}
+
+
+def _packages(listed: Sequence[str]) -> set[str]:
+    """The names that the project's own code is imported by."""
+    inner = (path.removeprefix("src/").split("/") for path in listed if path.endswith("/__init__.py"))
+    return {parts[0] for parts in inner if len(parts) == 2} - {"tests", "test"}
+
+
+def _folders(path: str) -> Iterator[str]:
+    parts = path.split("/")
+    return ("/".join(parts[:end]) for end in range(1, len(parts)))

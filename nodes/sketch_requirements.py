@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,8 +15,19 @@ from packaging.version import InvalidVersion, Version
 _FILE = Path(__file__).with_name("known_packages.txt")
 
 
-def requirement_faults(requirements: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-    """For each unusable requirement its index, the code of the failed check and a sentence."""
+_MOST = 200
+_AFFIXES = ("python-{}", "{}-python", "py{}", "py-{}", "{}-py", "{}py", "python{}", "lib{}", "{}-lib")
+
+
+def requirement_faults(requirements: Sequence[str], own: Collection[str] = ()) -> Iterator[tuple[int, str, str]]:
+    """For each unusable requirement its index, the code of the failed check and a sentence.
+
+    `own` are the names of the project's own packages.
+    """
+    if len(requirements) > _MOST:
+        yield 0, "bad_requirement", f"{len(requirements)} dependencies; at most {_MOST} are allowed"
+        return
+    names = {canonicalize_name(one) for one in own}
     seen: dict[str, str] = {}
     for index, text in enumerate(requirements):
         try:
@@ -26,6 +37,8 @@ def requirement_faults(requirements: Sequence[str]) -> Iterator[tuple[int, str, 
             continue
         name = requirement.name = canonicalize_name(requirement.name)
         fault = _name_fault(name, requirement)
+        if name in names:  # whoever holds that name on an index would be installed
+            fault = "own_requirement", f"'{name[:100]}' is this project's own package; leave it out"
         if fault is not None:
             yield index, *fault
         elif not _satisfiable(requirement.specifier):
@@ -57,6 +70,8 @@ def import_names_of(distribution: str) -> frozenset[str]:
 def _name_fault(name: str, requirement: Requirement) -> tuple[str, str] | None:
     if requirement.url is not None:
         return "bad_requirement", f"'{name}' is taken from an address; only named packages can be installed"
+    if any(one.operator == "===" for one in requirement.specifier):
+        return "bad_requirement", f"'{name}' is compared with '===', which takes any text; write '=='"
     if name == "python":
         return "stdlib_requirement", "'python' is no package; leave it out"
     if name.replace("-", "_") in _standard_library():
@@ -83,12 +98,20 @@ def _packages() -> tuple[frozenset[str], dict[str, str]]:
 
 
 def _near(name: str, packages: frozenset[str]) -> str | None:
-    """A well-known name that one slip of a finger away is `name`, or that is `name` with its parts glued otherwise."""
+    """A well-known name that one slip of a finger away is `name`, or that is `name` with its parts glued otherwise
+    or with a "python" added.
+    """
     plain = name.replace("-", "")
     for known in sorted(packages):
         if plain == known.replace("-", "") or (len(known) > 4 and _one_slip(name, known)):
             return known
-    return None
+    return _dressed().get(name)
+
+
+@cache
+def _dressed() -> dict[str, str]:
+    """Well-known names by what they are called with a "python" added."""
+    return {affix.format(one): one for one in known_packages() if len(one) > 4 for affix in _AFFIXES}
 
 
 def _one_slip(a: str, b: str) -> bool:

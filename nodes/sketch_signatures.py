@@ -23,6 +23,7 @@ from nodes import api
 Kind = Literal["function", "class", "method", "constant"]
 
 _LONGEST = 4000
+_ACTIONS = frozenset({"__import__", "eval", "exec", "compile", "open", "input", "breakpoint", "getattr", "setattr"})
 _NAMED = re.compile(r"(?P<name>[^\W\d]\w*(?:\.\w+)*)\s*:\s*(?P<rest>(?:@|async\s+def\b|def\b|class\b).*)", re.DOTALL)
 _DECORATORS = re.compile(r"(?:@[\w.]+(?:\([^()\n]*\))?\s+)*")
 _HEAD = re.compile(r"(?P<word>async\s+def|def|class)\s+(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
@@ -61,6 +62,7 @@ def parse_declaration(text: str, last_class: str | None = None) -> list[Symbol]:
     claimed = named["name"] if named else ""
     try:
         owner, statement = _statement(named["rest"] if named else stripped)
+        _check_values(statement, text)
         symbols = list(_symbols(statement, owner or claimed.rpartition(".")[0] or None, last_class, text))
     except RecursionError as error:
         raise SignatureFault("bad_signature", f"'{_short(text)}' is nested too deep") from error
@@ -149,6 +151,13 @@ def _class_of(name: str, parameters: str) -> ast.stmt:
         return ast.parse(f"class {name}:\n    {body}").body[0]
     except (SyntaxError, ValueError) as error:
         raise SignatureFault("bad_signature", f"'class {name}{_short(parameters)}' is no Python declaration") from error
+
+
+def _check_values(statement: ast.stmt, text: str) -> None:
+    """Raise SignatureFault for a declaration that would do something rather than say what there is."""
+    for one in ast.walk(statement):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id in _ACTIONS:
+            raise SignatureFault("bad_signature", f"'{_short(text)}' calls {one.func.id}(); a declaration does nothing")
 
 
 def _symbols(statement: ast.stmt, owner: str | None, last_class: str | None, text: str) -> Iterator[Symbol]:

@@ -14,7 +14,7 @@ from nodes.architect import claim_modules, draft_sketch
 from tests.support.fake_context import FakeContext, run_node
 from tests.support.planning import make_document, make_sketch, with_file
 
-PARAMS = {"self_check": 1, "preferences": ["small", "layered", "functional", "classes"]}
+PARAMS = {"self_check": 1, "hierarchical_over": 40, "preferences": ["small", "layered", "functional", "classes"]}
 DOCUMENT = {**make_document(), "text": "# Shop {#shop}\n\nPrices in {cents} and ${dollars}.\n"}
 CLAIMS = [
     {"seat": 0, "preference": "small", "modules": ["shop"], "intent": "One module."},

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from engine.errors import ModelError
 from engine.models.tokens import estimate_tokens
 from nodes.architect import claim_modules, draft_sketch
-from nodes.outline import budget, fitting_text, outline
+from nodes.outline import budget, outline, tellings
 from nodes.preprocessing.document import normalize
 from tests.support.fake_context import FakeContext, run_node
 from tests.support.planning import make_sketch
@@ -20,7 +21,14 @@ LONG = "# Box\n\nA library of boxes.\n" + "".join(
     for number in range(60)
 )
 DOCUMENT = normalize(LONG)
-PARAMS = {"self_check": 0, "preferences": ["small"]}
+PARAMS = {"self_check": 0, "hierarchical_over": 40, "preferences": ["small"]}
+
+
+def told(context: FakeContext) -> list[str]:
+    async def collect() -> list[str]:
+        return [one async for one in tellings(DOCUMENT, context.as_context())]
+
+    return asyncio.run(collect())
 
 
 def test_an_outline_keeps_every_heading_signature_and_path_in_little_room() -> None:
@@ -36,8 +44,7 @@ def test_an_outline_keeps_every_heading_signature_and_path_in_little_room() -> N
 
 
 def test_a_document_that_fits_is_given_whole() -> None:
-    context = FakeContext()
-    assert fitting_text(DOCUMENT, context.as_context()) == DOCUMENT["text"]
+    assert told(FakeContext())[0] == DOCUMENT["text"]
 
 
 def test_of_a_long_document_architects_read_the_outline_and_the_sections_they_ask_for() -> None:
@@ -67,7 +74,7 @@ def test_no_more_sections_are_given_than_fit() -> None:
 def test_a_window_too_small_for_the_outline_is_said() -> None:
     context = FakeContext(params=PARAMS, max_input_tokens=1500)
     with pytest.raises(ModelError, match=r"outline of the requirements alone.*max_input_tokens"):
-        fitting_text(DOCUMENT, context.as_context())
+        told(context)
     found = run_node(draft_sketch, {"document": DOCUMENT, "claims": [], "seat": 0}, context)["candidates"]
     assert not found["valid"]
     assert "outline of the requirements" in found["attempts"][0]["checks"][0]["message"]

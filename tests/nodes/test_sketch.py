@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.models.base import Answer
 from nodes.normalise import NormalisationError, normalise
-from nodes.sketch import check_json, read_draft, sketch_schema
+from nodes.sketch import check_json, read_answer, sketch_schema
 from nodes.sketch_checks import EXAMPLE_PACKAGE, MOST_FILES, canonical, check_sketch
 from tests.support.planning import make_document, make_sketch, with_file
 
@@ -133,7 +134,7 @@ def test_at_most_a_thousand_files() -> None:
      ("```json\n{'a': 1}\n```", ""), ('{"a": 1, "a": 2}', "twice"), ('{"a": NaN}', "NaN"), ('"text"', "str"), ('{"a": 1} {"b": 2}', "different")],
 )  # fmt: skip
 def test_what_does_not_load_is_excluded_and_never_mended(text: str, reason: str) -> None:
-    draft = read_draft(text)
+    draft = read_answer(Answer(text, "m"), check_json)
     assert not draft.parsed
     assert not draft.valid
     assert [one.code for one in draft.checks] == ["not_json"]
@@ -141,10 +142,11 @@ def test_what_does_not_load_is_excluded_and_never_mended(text: str, reason: str)
 
 
 def test_a_fenced_sketch_loads_and_a_cut_off_one_says_so() -> None:
-    draft = read_draft(f"Here it is:\n```json\n{json.dumps(make_sketch())}\n```\n")
+    draft = read_answer(Answer(f"Here it is:\n```json\n{json.dumps(make_sketch())}\n```\n", "m"), check_json)
     assert draft.sketch == make_sketch()
     assert draft.valid
-    assert "cut off at the output limit" in read_draft('{"files": [', cut_off=True).checks[0].message
+    cut_off = Answer('{"files": [', "m", finish_reason="length")
+    assert "cut off at the output limit" in read_answer(cut_off, check_json).checks[0].message
 
 
 HOSTILE = [
