@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from engine.errors import InputError
 from engine.locks import locked
 from engine.retrieval.base import Chunk, Embedder, Hit, Mode
-from engine.retrieval.embeddings import open_embedder, plain
+from engine.retrieval.embeddings import open_embedder
 from engine.retrieval.ranking import distinct, fused, ranked
 from engine.retrieval.record import Record, is_corpus, read_record, write_record
+from engine.retrieval.vectors import cosine, plain
 
 if TYPE_CHECKING:
     from engine.retrieval.table import ChunkTable, Entry, Found
@@ -237,6 +238,4 @@ def _checked(repository: str, chunks: Sequence[Chunk]) -> list[Chunk]:
 
 
 def _hits(found: Iterable[Found], query: NDArray[np.float32]) -> list[Hit]:
-    from engine.retrieval.table import cosine
-
     return ranked(Hit(one.chunk, one.score, cosine(one.vector, query)) for one in found)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InputError
 from engine.retrieval.base import Chunk
+from engine.retrieval.vectors import cosine
 
 INDEXED_FROM = 5_000  # chunks; below, exact search takes a few milliseconds
 NEIGHBOURS = 20  # of each chunk in the graph (M)
@@ -167,11 +168,6 @@ class ChunkTable:
         chunks = [Chunk(**row) for row in rows.select(_COLUMNS).to_pylist()]
         found = zip(chunks, self._vectors(rows), scores, strict=True)
         return [Found(chunk, vector, score) for chunk, vector, score in found]
-
-
-def cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
-    """The cosine of two unit vectors."""
-    return float(np.clip(one @ other, -1.0, 1.0))
 
 
 def _among(names: Collection[str]) -> Any:
