@@ -1,12 +1,12 @@
-"""What a node may do beyond computing: ask a model, run a command, touch the repository, tell what happened.
+"""What a node may do beyond computing: ask a model, run a command, search, touch the repository, tell what happened.
 
-Model calls and commands go through the journal, so a node that is run again after a stop gets the recorded results at
+Model calls, commands and searches go through the journal, so a node that is run again after a stop gets the recorded results at
 once. Work in the repository is repeatable by itself: the same content gives the same commit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,6 +93,12 @@ class Context:
         """Run a command over files in the run's sandbox, for the flow's time limit or `seconds`."""
         limits = self.effects.limits if seconds is None else replace(self.effects.limits, timeout=seconds)
         return await self.effects.run(self._place(""), command, files, collect, limits)
+
+    async def retrieve(
+        self, request: Mapping[str, Any], perform: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """What `perform` finds: plain data. `request` holds all that it depends on, a digest of what is searched too."""
+        return await self.effects.retrieve(self._place(""), request, perform)
 
     async def require(self, requirements: Sequence[str]) -> Mapping[str, str]:
         """Install requirement specifiers for later `run` calls, from wheels only; returns what failed, and why."""

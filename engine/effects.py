@@ -1,4 +1,4 @@
-"""The effects of a run: model calls and sandbox runs, each through the journal, under the budget, told as an event."""
+"""The effects of a run: model calls, sandbox runs and retrievals, each through the journal, told as an event."""
 
 from __future__ import annotations
 
@@ -157,6 +157,19 @@ class Effects:
             seconds=result.duration,
         )
         return result
+
+    async def retrieve(
+        self, place: str, request: Mapping[str, Any], perform: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """What a search found, from the journal or by searching."""
+
+        async def search() -> dict[str, Any]:
+            self._go_on()
+            return await perform()
+
+        effect = await self.journal.effect("retrieval", place, request, search)
+        self.events.emit("retrieval", place=place, reused=effect.reused)
+        return effect.result
 
     async def require(self, requirements: Sequence[str]) -> Mapping[str, str]:
         """Switch the sandbox to an environment with these requirements; returns what could not be installed."""

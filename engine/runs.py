@@ -5,9 +5,7 @@ runs/<id>/run.json  flow.yaml  checkpoints.sqlite  journal.sqlite  events.jsonl 
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import secrets
 import shutil
 import tempfile
@@ -22,6 +20,7 @@ import yaml
 
 from engine.errors import InputError
 from engine.flow.model import Flow
+from engine.locks import is_locked, locked
 
 # Step n makes a record of format n + 1 out of one of format n. Steps are only ever added.
 _STEPS: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = ()
@@ -91,36 +90,12 @@ class RunFolder:
     def status(self) -> str:
         """The record's status, or "killed" for a run that says it is running and is held by no process."""
         status = str(self.record()["status"])
-        return "killed" if status in ("new", "running") and not self._is_held() else status
-
-    def _is_held(self) -> bool:
-        try:
-            with (self.path / "lock").open(encoding="ascii") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except FileNotFoundError:
-            return False
-        except OSError:
-            return True
-        return False
+        return "killed" if status in ("new", "running") and not is_locked(self.path / "lock") else status
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the run; a second process is told who does. The lock of a process that died is free."""
-        try:
-            lock = (self.path / "lock").open("a+", encoding="ascii")
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
-        with lock as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                file.seek(0)
-                raise InputError(
-                    f"run {self.id} is held by process {file.read().strip() or '?'}; wait for it, or stop it"
-                ) from None
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
+        with locked(self.path / "lock", f"run {self.id}"):
             yield
 
 

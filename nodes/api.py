@@ -15,7 +15,11 @@ def public_interface(source: str) -> Interface:
     Names that begin with an underscore do not count, unless `__all__` lists them; re-exported imports count when it
     does. Raises SyntaxError for code that does not parse.
     """
-    tree = ast.parse(source)
+    return interface_of(ast.parse(source))
+
+
+def interface_of(tree: ast.Module) -> Interface:
+    """The public interface of a file that is parsed already."""
     listed = _listed(tree)
     found: Interface = {}
     for name, declaration in _declarations(tree.body):

@@ -1,4 +1,4 @@
-"""One call to an OpenAI-compatible endpoint, through langchain-openai; the only file that imports it."""
+"""One call to an OpenAI-compatible endpoint for chat, through langchain-openai."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Wire:
         return reply if reply.finish_reason else replace(reply, finish_reason="stop")
 
     def _failure(self, error: Exception) -> Failure:
-        failure = _told(error)
+        failure = failure_of(error)
         failure.message = self._endpoint.without_key(failure.message)
         return failure
 
@@ -132,7 +132,8 @@ def _reply(text: str, metadata: Mapping[str, Any], counted: Mapping[str, Any] | 
     )
 
 
-def _told(error: Exception) -> Failure:
+def failure_of(error: Exception) -> Failure:
+    """What an exception of the client says of the endpoint."""
     if isinstance(error, openai.APIStatusError):
         return http_failure(error.status_code, error.response.headers, error.body, error.response.text)
     if isinstance(error, openai.APITimeoutError | TimeoutError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ class FakeContext:
     events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     conclusions: list[Conclusion] = field(default_factory=list)
     required: list[str] = field(default_factory=list)
+    retrievals: list[Mapping[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.model = ScriptedModel(self.script)
@@ -103,6 +104,12 @@ class FakeContext:
     ) -> SandboxResult:
         assert self.commands is not None, f"this test has no sandbox, but {list(command)} was run"
         return self.commands(command, files)
+
+    async def retrieve(
+        self, request: Mapping[str, Any], perform: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        self.retrievals.append(request)
+        return await perform()
 
     async def require(self, requirements: Sequence[str]) -> Mapping[str, str]:
         self.required += requirements

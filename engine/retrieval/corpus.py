@@ -1,0 +1,241 @@
+"""A corpus: a folder of text about repositories that can be searched by vector, by words, or by both.
+
+corpus.json   what it is: its embedder, how its texts were cut, whether its indexes are made
+chunks.lance  the chunks and their vectors
+lock          held by the process that writes
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import InputError
+from engine.locks import locked
+from engine.retrieval.base import Chunk, Embedder, Hit, Mode
+from engine.retrieval.embeddings import open_embedder
+from engine.retrieval.ranking import distinct, fused, ranked
+from engine.retrieval.record import Record, is_corpus, read_record, write_record
+from engine.retrieval.vectors import cosine, plain
+
+if TYPE_CHECKING:
+    from engine.retrieval.table import ChunkTable, Entry, Found
+
+_BATCH = 2_000  # chunks that are embedded and written at once
+_DEPTH = 4  # a hybrid search looks so many times as deep as was asked
+_SHALLOWEST = 40
+
+
+class Corpus:
+    """A corpus in a folder. Made by `create` and `open`; many may read while one process writes."""
+
+    def __init__(self, folder: Path, record: Record, embedder: Embedder | None) -> None:
+        self.folder, self.record = folder, record
+        self._embedder = embedder
+        self._rows: ChunkTable | None = None
+        self._writers, self._lock, self._turn = 0, ExitStack(), asyncio.Lock()
+
+    @classmethod
+    def create(
+        cls, folder: Path, name: str, embedder: Embedder, *, chunking: Mapping[str, Any] | None = None
+    ) -> Corpus:
+        """Make an empty corpus. Raises InputError when the folder holds something, or cannot be made."""
+        made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        record = Record(name, embedder.name, embedder.dimension, made, chunking=chunking or {})
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            others = sorted({one.name for one in folder.iterdir()} - {"lock", "corpus.json.half"})
+        except OSError as error:
+            raise InputError(f"{folder}: cannot hold a corpus: {error.strerror}") from error
+        if others:
+            what = "a corpus" if is_corpus(folder) else f"'{others[0]}'"
+            raise InputError(f"{folder}: holds {what} already; choose another name, or remove it")
+        with locked(folder / "lock", f"corpus '{name}'"):
+            write_record(folder, record)
+        return cls(folder, record, embedder)
+
+    @classmethod
+    def open(cls, folder: Path, embedder: Embedder | None = None) -> Corpus:
+        """Open a corpus, with the embedder that it was made with; None opens that one when it is needed.
+
+        Raises InputError when there is no readable corpus, or the embedder is another.
+        """
+        record = read_record(folder)
+        corpus = cls(folder, record, None)
+        if embedder is not None:
+            corpus._embedder = corpus._same(embedder)
+        return corpus
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.record.name
+
+    @property
+    def embedder(self) -> Embedder:
+        """What its texts are embedded with. Raises InputError or ModelError when it cannot be opened."""
+        if self._embedder is None:
+            self._embedder = self._same(open_embedder(self.record.embedder, dimension=self.record.dimension))
+        return self._embedder
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        """Hold the corpus over many writes. Raises InputError, naming the process, if another holds it."""
+        if not self._writers:
+            self._lock.enter_context(locked(self.folder / "lock", f"corpus '{self.name}'"))
+        self._writers += 1
+        try:
+            yield
+        finally:
+            self._writers -= 1
+            if not self._writers:
+                self._lock.close()
+
+    async def put(self, repository: str, digest: str, chunks: Sequence[Chunk]) -> None:
+        """Put a repository in, in place of what was there of it: wholly, or, after a kill, not at all.
+
+        A repository without chunks is removed. Raises ModelError and InputError.
+        """
+        await self.put_many([(repository, digest, chunks)])
+
+    async def put_many(self, repositories: Iterable[tuple[str, str, Sequence[Chunk]]]) -> None:
+        """Put many repositories in (name, digest, chunks), some thousand chunks at a time; each as `put` does."""
+        async with self.writing():
+            pending: dict[str, tuple[str, Sequence[Chunk]]] = {}
+            waiting = 0
+            for repository, digest, chunks in repositories:
+                if waiting >= _BATCH or repository in pending:
+                    await self._write(pending)
+                    pending, waiting = {}, 0
+                pending[repository] = (digest, _checked(repository, chunks))
+                waiting += len(chunks)
+            await self._write(pending)
+
+    async def remove(self, repository: str) -> None:
+        """Remove a repository; one that is not there is no error."""
+        async with self.writing(), self._turn:
+            await self._remove(repository)
+
+    async def digests(self) -> dict[str, str]:
+        """What each repository was made of: its name and the digest that was given with it."""
+        return {one.repository: one.digest for one in await self.repositories()}
+
+    async def repositories(self) -> list[Entry]:
+        """The repositories by name: repository, digest, origin, licence, and the number of chunks."""
+        return await self._table.entries() if self._table.exists else []
+
+    async def chunks(self, repository: str) -> list[Chunk]:
+        """A repository's chunks, in order."""
+        return [one.chunk for one in await self._of(repository)]
+
+    async def vectors(self, repository: str) -> NDArray[np.float32]:
+        """The vectors of a repository's chunks, one row each, in order."""
+        found = await self._of(repository)
+        return np.array([one.vector for one in found], np.float32).reshape(-1, self.record.dimension)
+
+    async def search(self, query: str, k: int, mode: Mode = "hybrid", exclude: Collection[str] = ()) -> list[Hit]:
+        """The best k chunks, none of an excluded repository: by cosine, by BM25, or by both ranks fused.
+
+        Any text may be asked for. Raises ModelError, and InputError for a damaged corpus.
+        """
+        if k < 1 or not self._table.exists:
+            return []
+        query = plain(query)
+        vector = (await self.embedder.embed([query]))[0]
+        depth = max(k * _DEPTH, _SHALLOWEST) if mode == "hybrid" else k
+        by_vector = by_text = None
+        if mode != "text":
+            by_vector = await self._nearest(vector, depth, exclude)
+        if mode != "vector":
+            by_text = _hits(await self._table.matching(query, depth, exclude), vector)
+        both = [one for one in (by_vector, by_text) if one is not None]
+        return (fused(both) if len(both) > 1 else both[0])[:k]
+
+    async def best_by_repository(
+        self, query: str, k: int, mode: Mode = "vector", exclude: Collection[str] = ()
+    ) -> list[Hit]:
+        """The best chunk of each of the best k repositories."""
+        depth = k * _DEPTH
+        while True:
+            hits = await self.search(query, depth, mode, exclude)
+            found = distinct(hits)
+            if len(found) >= k or len(hits) < depth:
+                return found[:k]
+            depth *= _DEPTH
+
+    async def finish(self) -> None:
+        """Tidy up after many writes and make the indexes; searches are right before, and quick after."""
+        async with self.writing(), self._turn:
+            if self._table.exists:
+                await self._table.finish()
+            self._update(finished=True)
+
+    def _same(self, embedder: Embedder) -> Embedder:
+        record = self.record
+        if (embedder.name, embedder.dimension) != (record.embedder, record.dimension):
+            raise InputError(
+                f"corpus '{self.name}' was made with the embedder {record.embedder} ({record.dimension} dimensions), "
+                f"not with {embedder.name} ({embedder.dimension}); use that one, or build the corpus again"
+            )
+        return embedder
+
+    @property
+    def _table(self) -> ChunkTable:
+        if self._rows is None:
+            from engine.retrieval.table import ChunkTable
+
+            self._rows = ChunkTable(self.folder, self.record.dimension)
+        return self._rows
+
+    async def _write(self, pending: Mapping[str, tuple[str, Sequence[Chunk]]]) -> None:
+        chunks = [one for _, many in pending.values() for one in many]
+        digests = [digest for digest, many in pending.values() for _ in many]
+        embedder = self.embedder
+        parts = [chunks[start : start + _BATCH] for start in range(0, len(chunks), _BATCH)]
+        vectors = [await embedder.embed([one.text for one in part]) for part in parts]
+        async with self._turn:
+            if chunks:
+                self._update(finished=False)
+                await self._table.put(digests, chunks, np.concatenate(vectors))
+            for repository, (_, many) in pending.items():
+                if not many:
+                    await self._remove(repository)
+
+    async def _remove(self, repository: str) -> None:
+        if self._table.exists:
+            self._update(finished=False)
+            await self._table.remove(repository)
+
+    async def _of(self, repository: str) -> list[Found]:
+        return await self._table.of(repository) if self._table.exists else []
+
+    async def _nearest(self, vector: NDArray[np.float32], depth: int, exclude: Collection[str]) -> list[Hit]:
+        if not vector.any():
+            return []
+        return _hits(await self._table.nearest(vector, depth, exclude), vector)
+
+    def _update(self, *, finished: bool) -> None:
+        self.record = replace(read_record(self.folder), finished=finished)
+        write_record(self.folder, self.record)
+
+
+def _checked(repository: str, chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The chunks, with text that can be stored."""
+    if any(one.repository != repository for one in chunks) or len({one.part for one in chunks}) != len(chunks):
+        raise ValueError(f"chunks put under '{repository}' are of another repository, or have one number twice")
+    return [
+        Chunk(plain(one.repository), plain(one.origin), plain(one.licence), plain(one.kind), one.part, plain(one.text))
+        for one in chunks
+    ]
+
+
+def _hits(found: Iterable[Found], query: NDArray[np.float32]) -> list[Hit]:
+    return ranked(Hit(one.chunk, one.score, cosine(one.vector, query)) for one in found)
