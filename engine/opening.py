@@ -14,6 +14,7 @@ from engine.events import EventLog
 from engine.flow.model import Flow
 from engine.models import ModelSpec, open_model
 from engine.models.base import Decoding, Model
+from engine.models.patience import Patience
 from engine.sandbox import open_sandbox
 from engine.sandbox.base import Limits, Sandbox
 
@@ -80,7 +81,7 @@ def _open_models(flow: Flow, options: RunOptions, stack: AsyncExitStack, relay: 
     roles: dict[str, RoleModel] = {}
     for role in ("default", *flow.models):
         settings = {**flow.model, **flow.models.get(role, {})}
-        spec = model_spec(settings, options)
+        spec = model_spec(flow, role, options)
         if spec not in opened:
             opened[spec] = open_model(spec, record=options.record, replay_drift=options.replay_drift, on_event=relay)
             stack.push_async_callback(opened[spec].close)
@@ -91,8 +92,13 @@ def _open_models(flow: Flow, options: RunOptions, stack: AsyncExitStack, relay: 
     return roles
 
 
-def model_spec(settings: Mapping[str, Any], options: RunOptions) -> ModelSpec:
-    """Which model to open. Raises InputError naming the three ways to give one."""
+def model_spec(flow: Flow, role: str, options: RunOptions) -> ModelSpec:
+    """Which model to open for a role.
+
+    What the user chose stands in the place of all that the flow names: of `model`, and of every role's.
+    Raises InputError naming the three ways to give one.
+    """
+    settings = {**flow.model, **(flow.models.get(role, {}) if options.model is None else {})}
     name = options.model or settings.get("name")
     if not name:
         raise InputError(
@@ -105,5 +111,16 @@ def model_spec(settings: Mapping[str, Any], options: RunOptions) -> ModelSpec:
         name=name,
         base_url=options.base_url or settings.get("base_url"),
         api_key_env=settings.get("api_key_env", "OPENAI_API_KEY"),
-        price=settings.get("price"),
+        price=_price(settings) if settings.get("name", name) == name else None,  # another model has another price
+        patience=Patience(**{to: settings[key] for key, to in _PATIENCE.items() if key in settings}),
     )
+
+
+_PATIENCE = {"timeout": "idle", "retry_delay": "first", "longest_delay": "longest"}
+
+
+def _price(settings: Mapping[str, Any]) -> Mapping[str, float] | None:
+    price: Mapping[str, float] | None = settings.get("price")
+    if price and not {"input", "output"} <= price.keys():
+        raise InputError("model.price: give both input and output, in US dollars per million tokens")
+    return price or None

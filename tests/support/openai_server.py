@@ -300,7 +300,7 @@ class OpenAIServer:
     def _refusal(self, body: Body) -> Fault | None:
         """What a real endpoint says about what it lacks."""
         used = {
-            "json_schema": "response_format" in body,
+            "json_schema": (body.get("response_format") or {}).get("type") in ("json_schema", "json_object"),
             "system": any(one["role"] == "system" for one in body["messages"]),
             "stream": bool(body.get("stream")),
         }
