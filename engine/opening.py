@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -23,7 +23,10 @@ from engine.sandbox.base import Limits, Sandbox
 class RunOptions:
     """What the user chose for a run besides the flow.
 
-    model, base_url  override the flow's; record  a file that keeps what the model said
+    model         in the place of all models that the flow names, of `model` and of every role's
+    base_url      in the place of all addresses
+    record        a file that keeps what the models say
+    replay_drift  whether a recorded answer may serve when only its place matches
     """
 
     model: str | None = None
@@ -77,11 +80,12 @@ async def open_tools(flow: Flow, options: RunOptions) -> AsyncIterator[Tools]:
 
 
 def _open_models(flow: Flow, options: RunOptions, stack: AsyncExitStack, relay: Relay) -> dict[str, RoleModel]:
+    specs = {role: model_spec(flow, role, options) for role in ("default", *flow.models)}
+    _refuse_without_effect(specs.values(), options)
     opened: dict[ModelSpec, Model] = {}
     roles: dict[str, RoleModel] = {}
-    for role in ("default", *flow.models):
+    for role, spec in specs.items():
         settings = {**flow.model, **flow.models.get(role, {})}
-        spec = model_spec(flow, role, options)
         if spec not in opened:
             opened[spec] = open_model(spec, record=options.record, replay_drift=options.replay_drift, on_event=relay)
             stack.push_async_callback(opened[spec].close)
@@ -114,6 +118,18 @@ def model_spec(flow: Flow, role: str, options: RunOptions) -> ModelSpec:
         price=_price(settings) if settings.get("name", name) == name else None,  # another model has another price
         patience=Patience(**{to: settings[key] for key, to in _PATIENCE.items() if key in settings}),
     )
+
+
+def _refuse_without_effect(specs: Iterable[ModelSpec], options: RunOptions) -> None:
+    """Raise InputError for what the user chose though nothing that is opened heeds it."""
+    specs = list(specs)
+    names = " and ".join(sorted({f"'{one.name}'" for one in specs}))
+    if options.base_url is not None and not any(one.is_endpoint for one in specs):
+        raise InputError(f"--base-url has no effect: {names} asks no endpoint; leave it out, or give --model NAME")
+    if options.replay_drift == "warn" and not any(one.kind == "replay" for one in specs):
+        raise InputError(
+            f"--replay-drift=warn has no effect: {names} is no recording; leave it out, or give --model replay:FILE"
+        )
 
 
 _PATIENCE = {"timeout": "idle", "retry_delay": "first", "longest_delay": "longest"}

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -304,13 +304,18 @@ async def _history(run: RunFolder, flow: Flow) -> list[Step]:
 
 def _write_end(run: RunFolder, effects: Effects, result: RunResult) -> None:
     spent = effects.budget.spent
+    roles = effects.journal.usage_by_role()
     usage = {
         "model_calls": int(spent["calls"]),
         "tokens": int(spent["tokens"]),
+        "input_tokens": sum(one.input_tokens for one in roles.values()),
+        "cached_tokens": sum(one.cached_tokens for one in roles.values()),
+        "drifted": sum(one.drifted for one in roles.values()),
         "cost": spent["cost"],
         "seconds": round(spent["wall"], 1),
         "reused": effects.reused,
         "sandbox_runs": effects.journal.totals("sandbox").count,
+        "roles": {role: asdict(one) for role, one in roles.items()},
     }
     outcome = {"ok": result.ok, "reason": result.reason, "summary": dict(result.summary)}
     run.update(status=result.status, outcome=outcome, usage=usage, head=repository_head(run), waiting=result.waiting)

@@ -33,7 +33,7 @@ def open_model(
 
 
 def _open(spec: ModelSpec, replay_drift: Literal["refuse", "warn"], on_event: OnEvent) -> Model:
-    kind, _, rest = spec.name.partition(":")
+    rest = spec.name.partition(":")[2]
     if spec.is_endpoint:
         from engine.models.openai import OpenAIModel
 
@@ -42,11 +42,11 @@ def _open(spec: ModelSpec, replay_drift: Literal["refuse", "warn"], on_event: On
         raise InputError(
             f"--model '{spec.name}': something must follow the colon: a path, or for script MODULE:FUNCTION"
         )
-    if kind == "script":
+    if spec.kind == "script":
         from engine.models.scripted import load_script
 
         return load_script(rest)
-    if kind == "replay":
+    if spec.kind == "replay":
         from engine.models.replay import ReplayModel
 
         return ReplayModel(Path(rest), drift=replay_drift, on_event=on_event)

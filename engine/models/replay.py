@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -52,7 +53,7 @@ class ReplayModel:
         if same_place and self._drift == "warn":
             self.drifted.append(request.place)
             self._on_event("replay drift", {"place": request.place})
-            return _nearest(request, same_place).answer
+            return replace(_nearest(request, same_place).answer, drifted=True)
         raise ReplayMiss(self._explain(request, same_place))
 
     async def close(self) -> None:

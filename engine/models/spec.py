@@ -28,7 +28,12 @@ class ModelSpec:
     patience: Patience = Patience()  # noqa: RUF009 - it is frozen
 
     @property
-    def is_endpoint(self) -> bool:
-        """Whether a model at an address is asked, and not a recording, a mailbox or a script."""
+    def kind(self) -> str:
+        """ "endpoint", or what stands before the colon: "replay", "mailbox", "script"."""
         kind, colon, _ = self.name.partition(":")
-        return not (colon and kind in LOCAL)
+        return kind if colon and kind in LOCAL else "endpoint"
+
+    @property
+    def is_endpoint(self) -> bool:
+        """Whether a model at an address is asked."""
+        return self.kind == "endpoint"
