@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from engine.contract import declared_roles
 from engine.effects import RoleModel
 from engine.errors import InputError
 from engine.events import EventLog
 from engine.flow.model import Flow
 from engine.models import ModelSpec, open_model
-from engine.models.base import Decoding, Model
+from engine.models.base import Answer, Decoding, Model, Request
 from engine.models.patience import Patience
 from engine.sandbox import open_sandbox
 from engine.sandbox.base import Limits, Sandbox
@@ -79,8 +80,22 @@ async def open_tools(flow: Flow, options: RunOptions) -> AsyncIterator[Tools]:
         yield Tools(models, sandbox, limits, relay)
 
 
+@dataclass(frozen=True)
+class NoModel:
+    """Stands where a flow names models for its roles and none for the rest: an error, but only when it is asked."""
+
+    name: str = "none"
+
+    async def answer(self, request: Request) -> Answer:
+        """Raises InputError."""
+        raise InputError(f"{request.place}: no model is configured for this; set model.name, or give --model NAME")
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
 def _open_models(flow: Flow, options: RunOptions, stack: AsyncExitStack, relay: Relay) -> dict[str, RoleModel]:
-    specs = {role: model_spec(flow, role, options) for role in ("default", *flow.models)}
+    specs = {role: model_spec(flow, role, options) for role in _roles(flow, options)}
     _refuse_without_effect(specs.values(), options)
     opened: dict[ModelSpec, Model] = {}
     roles: dict[str, RoleModel] = {}
@@ -93,7 +108,14 @@ def _open_models(flow: Flow, options: RunOptions, stack: AsyncExitStack, relay: 
         if decoding.seed is None and options.seed:
             decoding = replace(decoding, seed=options.seed)
         roles[role] = RoleModel(opened[spec], decoding, settings.get("max_input_tokens", 128_000))
-    return roles
+    return {"default": RoleModel(NoModel(), Decoding(), 128_000), **roles}
+
+
+def _roles(flow: Flow, options: RunOptions) -> list[str]:
+    """The roles to open models for; without "default" where no node is known to need that one and it has no name."""
+    named = [role for role, one in flow.models.items() if one.get("name")]
+    spared = named and not (options.model or flow.model.get("name")) and declared_roles(flow) <= {"default", *named}
+    return list(flow.models) if spared else ["default", *flow.models]
 
 
 def model_spec(flow: Flow, role: str, options: RunOptions) -> ModelSpec:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.budget import Budget
-from engine.contract import declaration_for
+from engine.contract import declaration_for, declared_roles
 from engine.effects import Conclusion, Effects
 from engine.errors import FlowrunError, InputError, JournalError, Stopped, Waiting
 from engine.events import EventLog, Listener
@@ -220,6 +220,9 @@ async def _execute(
             effects.workspace.release_locks()
         run.update(status="running", head=None)  # what is there now is only known at the end
         events.emit("run started", run=run.id, flow=flow.name)
+        for role in sorted(flow.models.keys() - (roles := declared_roles(flow))):
+            said = f"models.{role} has no effect: no node has this role; they have: {', '.join(sorted(roles))}"
+            events.emit("model warning", what=said)
         result = await _watched(run, flow, steps, watch, plan)
         budget.save()
         _write_end(run, effects, result)

@@ -86,9 +86,10 @@ def _outcome(run: RunFolder, record: dict[str, Any]) -> Panel:
 def _tokens(usage: Mapping[str, Any]) -> str:
     """The tokens of some calls, the share of them that an endpoint had in its cache, and their cost."""
     read, cached = usage.get("input_tokens", 0), usage.get("cached_tokens", 0)
+    total = usage["tokens"] if "tokens" in usage else read + usage["output_tokens"]
     share = f", {cached / read:.0%} of the prompts cached" if cached else ""
     cost = f", ${usage['cost']:.2f}" if usage["cost"] else ""
-    return f"{usage.get('tokens') or read + usage['output_tokens']:,} tokens{share}{cost}"
+    return f"{total:,} tokens{share}{cost}"
 
 
 def _role(record: Mapping[str, Any], role: str, usage: Mapping[str, Any]) -> str:

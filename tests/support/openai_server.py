@@ -283,10 +283,10 @@ class OpenAIServer:
             self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             fault = self._fault(number) or self._refusal(exchange.body)
+            exchange.text = self.answer(exchange.body)
             if fault is not None:
                 fault(exchange)
             else:
-                exchange.text = self.answer(exchange.body)
                 exchange.answer(exchange.text)
         finally:
             with self._lock:
