@@ -63,9 +63,9 @@ class Context:
         `step` names this call among the node's others in records ("claim"). `schema` asks for JSON of that shape
         without checking it. Raises ModelError.
         """
-        model = self.effects.role(role or self.role)
+        role = role or self.role
         request = self._request(messages, step, role, schema, sample)
-        return await complete_text(lambda one: self.effects.ask(one, model.model), request)
+        return await complete_text(lambda one: self.effects.ask(one, role), request)
 
     async def ask_json(
         self,
@@ -77,9 +77,9 @@ class Context:
         sample: int = 0,
     ) -> Any:
         """An answer that satisfies `schema`; one re-ask carries what was wrong. Raises AnswerError, ModelError."""
-        model = self.effects.role(role or self.role)
+        role = role or self.role
         request = self._request(messages, step, role, schema, sample)
-        data, _ = await complete_json(lambda one: self.effects.ask(one, model.model), request)
+        data, _ = await complete_json(lambda one: self.effects.ask(one, role), request)
         return data
 
     async def run(
@@ -124,11 +124,11 @@ class Context:
         self,
         messages: Sequence[Message],
         step: str,
-        role: str | None,
+        role: str,
         schema: Mapping[str, Any] | None,
         sample: int,
     ) -> Request:
-        model = self.effects.role(role or self.role)
+        model = self.effects.role(role)
         return Request(self._place(step), model.model.name, tuple(messages), model.decoding, schema, sample)
 
     def _place(self, step: str) -> str:

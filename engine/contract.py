@@ -63,6 +63,12 @@ def declaration_for(flow: Flow, node: Node) -> Declaration:
     return Declaration(required, optional, tuple(key for key in inside.state if key in flow.state))
 
 
+def declared_roles(flow: Flow) -> set[str]:
+    """The roles that a flow's nodes have, those of the flows among them too."""
+    own = {declaration_for(flow, node).role for name, node in flow.nodes.items() if name not in flow.subflows}
+    return own.union(*(declared_roles(inside) for inside in flow.subflows.values()))
+
+
 def visible_params(params: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """The part of the parameters that a node declared, nested as they are."""
     visible: dict[str, Any] = {}

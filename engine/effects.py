@@ -89,8 +89,9 @@ class Effects:
         """The model of a role, or the default one."""
         return self.models.get(name, self.models["default"])
 
-    async def ask(self, request: Request, model: Model) -> Answer:
-        """One answer, from the journal or the model."""
+    async def ask(self, request: Request, role: str) -> Answer:
+        """One answer for a role, from the journal or the role's model."""
+        model = self.role(role).model
         node = read_place(request.place).node
 
         async def perform() -> dict[str, Any]:
@@ -98,7 +99,7 @@ class Effects:
             with self.budget.call(node, _most_tokens(request)):
                 return asdict(await self._answer(request, model))
 
-        effect = await self.journal.effect("model", request.place, request.to_json(), perform)
+        effect = await self.journal.effect("model", request.place, request.to_json(), perform, role)
         answer = Answer(**effect.result)
         if not effect.counted:
             self.budget.settle(node, Totals(1, answer.input_tokens + answer.output_tokens, answer.cost or 0.0))
@@ -106,6 +107,7 @@ class Effects:
         self.events.emit(
             "answer",
             place=request.place,
+            role=role,
             reused=effect.reused,
             model=answer.model,
             finish_reason=answer.finish_reason,
@@ -114,6 +116,7 @@ class Effects:
             cached_tokens=answer.cached_tokens,
             estimated=answer.estimated,
             cost=answer.cost,
+            drifted=answer.drifted,
         )
         return answer
 

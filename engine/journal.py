@@ -42,6 +42,12 @@ _STEPS = (
     ) WITHOUT ROWID;
     """,
     "CREATE INDEX effects_by_place ON effects (place);",
+    """
+    ALTER TABLE effects ADD COLUMN role TEXT NOT NULL DEFAULT '';
+    ALTER TABLE effects ADD COLUMN input INTEGER NOT NULL DEFAULT 0; -- tokens, of those in `tokens`
+    ALTER TABLE effects ADD COLUMN cached INTEGER NOT NULL DEFAULT 0; -- and of those, in the cache of the endpoint
+    ALTER TABLE effects ADD COLUMN drifted INTEGER NOT NULL DEFAULT 0; -- 1: a recorded answer to another question
+    """,
 )
 _AT_PLACE = "kind = 'model' AND (place = ? OR (place >= ? AND place < ?))"
 
@@ -66,6 +72,23 @@ class Totals:
     count: int = 0
     tokens: int = 0
     cost: float = 0.0
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What model calls took.
+
+    cached_tokens  how many of the input tokens an endpoint had in its cache
+    cost           in US dollars, as far as prices are known
+    drifted        how many were answered with a recorded answer to another question
+    """
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost: float
+    drifted: int
 
 
 class Journal:
@@ -94,9 +117,14 @@ class Journal:
             self._database.executescript(f"BEGIN; {step} PRAGMA user_version = {number}; COMMIT;")
 
     async def effect(
-        self, kind: str, place: str, request: Mapping[str, Any], perform: Callable[[], Awaitable[dict[str, Any]]]
+        self,
+        kind: str,
+        place: str,
+        request: Mapping[str, Any],
+        perform: Callable[[], Awaitable[dict[str, Any]]],
+        role: str = "",
     ) -> Effect:
-        """One effect; `perform` is awaited only when it is not there yet.
+        """One effect; `perform` is awaited only when it is not there yet. `role` says for whom a model is asked.
 
         An equal effect that is being made at this moment is waited for, not made twice. A `perform` that raises leaves
         no trace.
@@ -112,7 +140,7 @@ class Journal:
         self._flying[key] = future
         try:
             result = await perform()
-            self.record(key, kind, place, request, result)
+            self.record(key, kind, place, request, result, role)
         except BaseException as error:
             future.set_exception(error)
             future.exception()  # nobody may be waiting
@@ -132,9 +160,11 @@ class Journal:
                 self._database.execute("UPDATE effects SET used = 1 WHERE key = ?", (key,))
             return Effect(self._load(row[0]), reused=True, counted=bool(row[1]))
 
-    def record(self, key: str, kind: str, place: str, request: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    def record(
+        self, key: str, kind: str, place: str, request: Mapping[str, Any], result: Mapping[str, Any], role: str = ""
+    ) -> None:
         """Write one effect down, whole or not at all."""
-        tokens = int(result.get("input_tokens") or 0) + int(result.get("output_tokens") or 0)
+        read, written, cached = (int(result.get(f"{what}_tokens") or 0) for what in ("input", "output", "cached"))
         with self._guarded(), self._transaction():
             row = (
                 key,
@@ -142,11 +172,15 @@ class Journal:
                 place,
                 self._store(request),
                 self._store(result),
-                tokens,
+                read + written,
                 result.get("cost") or 0.0,
                 time.time(),
+                role,
+                read,
+                cached,
+                bool(result.get("drifted")),
             )
-            self._database.execute("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)", row)
+            self._database.execute("INSERT OR IGNORE INTO effects VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)", row)
 
     def put(self, data: Any) -> str:
         """Keep plain data as a blob; returns its hash."""
@@ -176,6 +210,16 @@ class Journal:
                 (kind,),
             ).fetchall()
         return {place: Totals(*numbers) for place, *numbers in rows}
+
+    def usage_by_role(self) -> dict[str, Usage]:
+        """What this run's model calls took, by the role that they were made for."""
+        with self._guarded():
+            rows = self._database.execute(
+                "SELECT role, count(*), sum(input), sum(tokens) - sum(input), sum(cached), sum(cost),"
+                " sum(drifted) FROM effects"
+                " WHERE kind = 'model' AND used GROUP BY role ORDER BY role"
+            ).fetchall()
+        return {role: Usage(*numbers) for role, *numbers in rows}
 
     def use_place(self, place: str) -> tuple[int, Totals]:
         """Let the model calls at a place count among this run's: how many there are, and the sum of the new ones."""

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.errors import BudgetExceeded, FlowrunError, Stopped
+from engine.errors import BudgetExceeded, FlowrunError, ReplayMiss, Stopped
 
 Output = Mapping[str, Any]
 
@@ -51,8 +51,9 @@ async def run_map(
 ) -> MapOutcome:
     """Run every item; `run` gets the item and the outputs of those it came after (a failed one is missing).
 
-    With `fail_fast` nothing new is started after a failure; without it dependents run with what is known. A Stopped or
-    BudgetExceeded ends the map the same way: what runs is waited for. Raises DependencyFault before anything runs.
+    With `fail_fast` nothing new is started after a failure; without it dependents run with what is known. A Stopped,
+    BudgetExceeded or ReplayMiss ends the map the same way: what runs is waited for. Raises DependencyFault before
+    anything runs.
     """
     check_dependencies(items)
     return await _Loop(items, run, max_parallel, fail_fast).run()
@@ -160,7 +161,7 @@ class _Loop:
         upstream = {key: self.outputs[key] for key in item.after if key in self.outputs}
         try:
             self.outputs[item.key] = await self.execute(item, upstream)
-        except (Stopped, BudgetExceeded) as error:
+        except (Stopped, BudgetExceeded, ReplayMiss) as error:
             self.ended = self.ended or error
         except Exception as error:
             self.errors[item.key] = error

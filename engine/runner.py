@@ -6,12 +6,12 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.budget import Budget
-from engine.contract import declaration_for
+from engine.contract import declaration_for, declared_roles
 from engine.effects import Conclusion, Effects
 from engine.errors import FlowrunError, InputError, JournalError, Stopped, Waiting
 from engine.events import EventLog, Listener
@@ -221,6 +221,9 @@ async def _execute(
             effects.workspace.release_locks()
         run.update(status="running", head=None)  # what is there now is only known at the end
         events.emit("run started", run=run.id, flow=flow.name)
+        for role in sorted(flow.models.keys() - (roles := declared_roles(flow))):
+            said = f"models.{role} has no effect: no node has this role; they have: {', '.join(sorted(roles))}"
+            events.emit("model warning", what=said)
         result = await _watched(run, flow, steps, watch, plan)
         budget.save()
         _write_end(run, effects, result)
@@ -305,13 +308,18 @@ async def _history(run: RunFolder, flow: Flow) -> list[Step]:
 
 def _write_end(run: RunFolder, effects: Effects, result: RunResult) -> None:
     spent = effects.budget.spent
+    roles = effects.journal.usage_by_role()
     usage = {
         "model_calls": int(spent["calls"]),
         "tokens": int(spent["tokens"]),
+        "input_tokens": sum(one.input_tokens for one in roles.values()),
+        "cached_tokens": sum(one.cached_tokens for one in roles.values()),
+        "drifted": sum(one.drifted for one in roles.values()),
         "cost": spent["cost"],
         "seconds": round(spent["wall"], 1),
         "reused": effects.reused,
         "sandbox_runs": effects.journal.totals("sandbox").count,
+        "roles": {role: asdict(one) for role, one in roles.items()},
     }
     outcome = {"ok": result.ok, "reason": result.reason}
     outcome |= {"summary": dict(result.summary), "figures": dict(result.figures)}

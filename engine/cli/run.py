@@ -32,8 +32,16 @@ runs_option = click.option(
 )
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Only the summary.")
 model_options = [
-    click.option("--model", metavar="NAME", help="A model's name, replay:FILE, or mailbox:DIR."),
-    click.option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint; key in OPENAI_API_KEY."),
+    click.option(
+        "--model",
+        metavar="NAME",
+        help="A model's name, replay:FILE, or mailbox:DIR; in the place of all models that the flow names, roles' too.",
+    ),
+    click.option(
+        "--base-url",
+        metavar="URL",
+        help="An OpenAI-compatible endpoint, for all roles; key in OPENAI_API_KEY, or as model.api_key_env says.",
+    ),
     click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Keep what the model says."),
     click.option(
         "--replay-drift",
@@ -209,9 +217,14 @@ def options_of(
     replay_drift: Literal["refuse", "warn"] | None,
 ) -> RunOptions:
     """A run's options, with what the user chose now."""
+    from dataclasses import replace
+
+    from engine.models import ModelSpec
     from engine.opening import RunOptions
 
     before = RunOptions.from_json(run.record()["options"])
+    if model is not None and ModelSpec(model).kind != ModelSpec(before.model or "").kind:
+        before = replace(before, base_url=None, replay_drift="refuse")  # they were said of another kind of model
     return RunOptions(
         model or before.model,
         base_url or before.base_url,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape as escape_markup
@@ -22,6 +23,7 @@ _GO_ON = {
     "killed": "flowrun resume {0}",
     "waiting": "flowrun approve {0}, or flowrun reject {0} --why ...",
 }
+_DRIFT = "this run shows nothing about what was changed"
 _MOST_LINES, _MOST_FILES = 24, 200
 _LONGEST_VALUE = 160
 
@@ -71,16 +73,20 @@ def _shown(value: object) -> str:
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
 
 
-def _outcome(run: RunFolder, record: dict[str, object]) -> Panel:
+def _outcome(run: RunFolder, record: dict[str, Any]) -> Panel:
     outcome, usage = record["outcome"] or {}, record["usage"] or {}
-    assert isinstance(outcome, dict) and isinstance(usage, dict)
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for label, text in outcome.get("summary", {}).items():
         table.add_row(label, escape(str(text)))
     if usage:
-        table.add_row("model calls", f"{usage['model_calls']:,} ({usage['tokens']:,} tokens), reused {usage['reused']}")
+        table.add_row("model calls", f"{usage['model_calls']:,} ({_tokens(usage)}), reused {usage['reused']}")
+        roles = usage.get("roles", {})
+        if len(roles) > 1:
+            table.add_row("by role", "\n".join(_role(record, role, one) for role, one in roles.items()))
+        if usage.get("drifted"):
+            table.add_row("drifted", f"{usage['drifted']} answers were recorded for other questions: {_DRIFT}")
         table.add_row("sandbox runs", f"{usage['sandbox_runs']} ({record['sandbox']})")
         table.add_row("time", f"{usage['seconds']} s")
     table.add_row("ended", escape(str(outcome.get("reason", run.status()))))
@@ -98,6 +104,21 @@ def _outcome(run: RunFolder, record: dict[str, object]) -> Panel:
         border_style="green" if good else "red",
         expand=False,
     )
+
+
+def _tokens(usage: Mapping[str, Any]) -> str:
+    """The tokens of some calls, the share of them that an endpoint had in its cache, and their cost."""
+    read, cached = usage.get("input_tokens", 0), usage.get("cached_tokens", 0)
+    total = usage["tokens"] if "tokens" in usage else read + usage["output_tokens"]
+    share = f", {cached / read:.0%} of the prompts cached" if cached else ""
+    cost = f", ${usage['cost']:.2f}" if usage["cost"] else ""
+    return f"{total:,} tokens{share}{cost}"
+
+
+def _role(record: Mapping[str, Any], role: str, usage: Mapping[str, Any]) -> str:
+    models = record["model"]
+    name = models.get(role, models["default"])["name"]
+    return escape(f"{role}: {usage['calls']:,} calls of {name} ({_tokens(usage)})")
 
 
 def _tree(workspace: Workspace, name: str) -> Tree:

@@ -99,7 +99,7 @@ def node(
             options = options_of(run, model, base_url, record, replay_drift)
             given, values = asyncio.run(_before(run.path, loaded, name, Path(folder)))
         else:
-            options = RunOptions(model or _NO_MODEL, base_url, record, replay_drift or "refuse")
+            options = RunOptions(model or _its_own(loaded), base_url, record, replay_drift or "refuse")
             given, values = read_inputs(loaded, read_pairs(inputs)), _read_state(state)
         trial = asyncio.run(try_node(loaded, name, given, values, options, Path(folder), listener))
     click.echo(json.dumps(trial.output, indent=None if as_json else 2, ensure_ascii=False))
@@ -109,6 +109,12 @@ def node(
 
 COMMANDS = (plan, node)
 _NO_MODEL = "script:engine.cli.try_out:no_model"
+
+
+def _its_own(flow: Flow) -> str | None:
+    """None, for the flow's own model, or one that only complains."""
+    named = [flow.model, *flow.models.values()]
+    return None if any(one.get("name") for one in named) else _NO_MODEL
 
 
 def no_model(request: object) -> Exception:

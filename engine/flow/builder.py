@@ -13,7 +13,7 @@ from engine.flow.model import Flow, Input, StateKey
 from engine.flow.nodes import NodeBuilder
 from engine.flow.scanner import Reference
 from engine.flow.schemas import Bundler, SchemaFault
-from engine.flow.settings import BUDGET, SANDBOX, Settings
+from engine.flow.settings import BUDGET, MODEL, SANDBOX, Settings
 from engine.flow.shapes import Shape, group, shape_of_schema, shape_of_value
 from engine.flow.source import Keys
 from engine.flow.structure import context, shown
@@ -69,8 +69,8 @@ class Builder:
             nodes=nodes,
             start=self.document.get("start") or next(iter(nodes)),
             finish=self.document.get("finish"),
-            model=settings.section(("model",), self._section("model"), {}),
-            models={role: settings.section(("models", role), one, {}) for role, one in models.items()},
+            model=settings.section(("model",), self._section("model"), MODEL),
+            models={role: settings.section(("models", role), one, MODEL) for role, one in models.items()},
             budget=settings.section(("budget",), self._section("budget"), BUDGET),
             sandbox=settings.section(("sandbox",), self._section("sandbox"), SANDBOX),
             document=self._resolved(state),

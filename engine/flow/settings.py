@@ -17,6 +17,7 @@ from engine.flow.structure import context, value_flaws
 Convert = Callable[[Any], Any]
 
 BUDGET: Mapping[str, Convert] = {"wall": units.seconds, "cost": float}
+MODEL: Mapping[str, Convert] = dict.fromkeys(("timeout", "retry_delay", "longest_delay"), units.seconds)
 SANDBOX: Mapping[str, Convert] = {
     "memory": units.size,
     "output": units.size,

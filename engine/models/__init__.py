@@ -33,23 +33,23 @@ def open_model(
 
 
 def _open(spec: ModelSpec, replay_drift: Literal["refuse", "warn"], on_event: OnEvent) -> Model:
-    kind, colon, rest = spec.name.partition(":")
-    if colon and kind in ("replay", "mailbox", "script") and not rest:
+    rest = spec.name.partition(":")[2]
+    if spec.is_endpoint:
+        from engine.models.openai import OpenAIModel
+
+        return OpenAIModel(spec, on_event=on_event)
+    if not rest:
         raise InputError(
             f"--model '{spec.name}': something must follow the colon: a path, or for script MODULE:FUNCTION"
         )
-    if colon and kind == "script":
+    if spec.kind == "script":
         from engine.models.scripted import load_script
 
         return load_script(rest)
-    if colon and kind == "replay":
+    if spec.kind == "replay":
         from engine.models.replay import ReplayModel
 
         return ReplayModel(Path(rest), drift=replay_drift, on_event=on_event)
-    if colon and kind == "mailbox":
-        from engine.models.mailbox import MailboxModel
+    from engine.models.mailbox import MailboxModel
 
-        return MailboxModel(Path(rest))
-    from engine.models.openai import OpenAIModel
-
-    return OpenAIModel(spec, on_event=on_event)
+    return MailboxModel(Path(rest))

@@ -77,6 +77,7 @@ class Answer:
     finish_reason  "stop", "length" (cut off), "content_filter", or what the endpoint calls it
     input_tokens, output_tokens, cached_tokens  as the endpoint counts; estimated when it does not (`estimated`)
     cost           in US dollars where prices are known
+    drifted        it is a recorded answer to another question at the same place
     """
 
     text: str
@@ -87,6 +88,7 @@ class Answer:
     cached_tokens: int = 0
     estimated: bool = False
     cost: float | None = None
+    drifted: bool = False
 
 
 class Model(Protocol):

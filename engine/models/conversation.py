@@ -15,7 +15,7 @@ __all__ = ["complete_json", "complete_text", "parse_json"]
 
 Ask = Callable[[Request], Awaitable[Answer]]
 
-_GO_ON = (
+GO_ON = (
     "Your answer was cut off by the length limit. Go on exactly where it stopped, with the next character: "
     "no introduction, no repetition, no new code fence."
 )
@@ -36,9 +36,7 @@ async def complete_text(ask: Ask, request: Request, *, max_parts: int = 4) -> An
     for _ in range(max_parts - 1):
         if answer.finish_reason != "length":
             break
-        more = await ask(
-            replace(_extended(request, answer.text, _GO_ON), schema=None)
-        )  # half a value breaks any schema
+        more = await ask(replace(_extended(request, answer.text, GO_ON), schema=None))  # half a value breaks any schema
         text = join(answer.text, more.text)
         if text == answer.text and more.finish_reason == "length":
             break

@@ -65,6 +65,7 @@ def _check(url: str) -> None:
     except ValueError:
         sound = False
     if not sound:
-        raise InputError(f"base URL '{url}': not an address; give one such as http://localhost:8000/v1")
+        shown = "base URL" if "@" in url else f"base URL '{url}'"  # what stands before an @ may be a password
+        raise InputError(f"{shown}: not an address; give one such as http://localhost:8000/v1")
     if parts.username or parts.password or parts.query:
         raise InputError("base URL: it holds a password or a query; give the key in the environment instead")

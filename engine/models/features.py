@@ -149,12 +149,17 @@ class Features:
             r"max_(completion_)?tokens|(output|completion) tokens", failure.message
         ):
             return None
-        named = [int(one) for one in re.findall(r"\d+", failure.message.replace(",", ""))]
-        fitting = [one for one in named if _LEAST_OUTPUT <= one < plan.max_output]
-        if not fitting:
+        most = output_limit(failure.message, plan.max_output)
+        if most is None:
             return None
-        self.max_output = max(fitting)
+        self.max_output = most
         return replace(plan, max_output=self.max_output), f"gives at most {self.max_output} output tokens"
+
+
+def output_limit(message: str, asked: int) -> int | None:
+    """The most output tokens that an endpoint names when it refuses `asked`, or None if it names no such number."""
+    named = [int(one) for one in re.findall(r"\d+", message.replace(",", ""))]
+    return max((one for one in named if _LEAST_OUTPUT <= one < asked), default=None)
 
 
 def context_limit(message: str) -> int | None:

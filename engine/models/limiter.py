@@ -48,6 +48,11 @@ class Limiter:
         """How many calls may run at once now."""
         return max(int(self._most), 1)
 
+    @property
+    def allowances(self) -> Mapping[str, Allowance]:
+        """What the endpoint said last that it grants, of requests and of tokens."""
+        return dict(self._allowances)
+
     @asynccontextmanager
     async def call(self, tokens: int) -> AsyncIterator[None]:
         """Wait for a turn for a call of about so many tokens, and hold it."""

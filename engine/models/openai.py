@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import time
 from asyncio import sleep
 from collections import Counter
@@ -29,40 +28,6 @@ _CUT_PROMPT = 0.4
 _LONG_PROMPT = 2000
 
 
-@dataclass(frozen=True)
-class Patience:
-    """How long failures are borne.
-
-    tries    how often a request is sent that fails in one way, by the kind of failure
-    first    seconds before the second try; it doubles with each
-    longest  the longest such pause
-    asked    the longest that an endpoint may ask to wait
-    idle     how long an endpoint may say nothing in the middle of an answer
-    unreached  how often at most, if the endpoint has never answered yet: then it is likely the address
-    """
-
-    tries: Mapping[Kind, int] = field(
-        default_factory=lambda: {
-            "rate_limit": 30,
-            "server": 8,
-            "connection": 8,
-            "timeout": 3,
-            "malformed": 5,
-            "empty": 3,
-        }
-    )
-    first: float = 1.0
-    longest: float = 60.0
-    asked: float = 600.0
-    idle: float = 600.0
-    unreached: int = 3
-
-    def pause(self, failures: int) -> float:
-        """Seconds to wait after so many failures: exponential, with jitter."""
-        pause: float = min(self.first * 2.0 ** (failures - 1), self.longest)
-        return pause * random.uniform(0.5, 1.0)  # noqa: S311 - no secret is drawn here
-
-
 class OpenAIModel:
     """A model at an endpoint. Raises InputError if the key is missing or the address is none."""
 
@@ -71,7 +36,6 @@ class OpenAIModel:
         spec: ModelSpec,
         *,
         on_event: OnEvent = no_event,
-        patience: Patience = Patience(),
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         self.name = spec.name
@@ -80,8 +44,8 @@ class OpenAIModel:
         self.limiter = _limiter(self.endpoint)
         self._price = spec.price
         self._on_event = on_event
-        self._patience = patience
-        self._wire = Wire(self.endpoint, spec.name, idle=patience.idle)
+        self._patience = spec.patience
+        self._wire = Wire(self.endpoint, spec.name, idle=spec.patience.idle)
         self._reached = self._warned = False
 
     async def answer(self, request: Request) -> Answer:
@@ -101,10 +65,6 @@ class OpenAIModel:
             if not self._ignored_schema(call, reply):
                 return self._answer(call, reply)
             call.wasted.append(reply)
-
-    async def models(self) -> list[str]:
-        """The models that the endpoint says it has."""
-        return await self._wire.models()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -128,7 +88,7 @@ class OpenAIModel:
             self._tell("model workaround", call, what=found[1], said=failure.message)
             return
         if failure.kind not in RETRIED or self._worn_out(call, failure):
-            known = await self.models() if failure.kind == "model" else []
+            known = list(await self._wire.models()) if failure.kind == "model" else []
             raise final_error(
                 failure,
                 call.request.place,

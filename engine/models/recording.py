@@ -129,7 +129,10 @@ def _entry_line(request: Request, answer: Answer, key: str, header_model: str) -
     place, model = asked.pop("place"), asked.pop("model")
     if model != header_model:
         asked["model"] = model
-    return _line({"place": place, "key": key, "request": asked, "answer": asdict(answer)})
+    said = asdict(answer)
+    if not answer.drifted:
+        del said["drifted"]
+    return _line({"place": place, "key": key, "request": asked, "answer": said})
 
 
 def _line(data: Mapping[str, Any]) -> bytes:

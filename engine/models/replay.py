@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import json
+import os.path
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -17,6 +19,7 @@ from engine.models.recording import Entry, read_recording
 Drift = Literal["refuse", "warn"]
 _DIFF_LINES = 24
 _LONGEST_LINE = 160
+_BEFORE = 40  # characters that are shown before a difference
 
 
 class ReplayModel:
@@ -52,7 +55,7 @@ class ReplayModel:
         if same_place and self._drift == "warn":
             self.drifted.append(request.place)
             self._on_event("replay drift", {"place": request.place})
-            return _nearest(request, same_place).answer
+            return replace(_nearest(request, same_place).answer, drifted=True)
         raise ReplayMiss(self._explain(request, same_place))
 
     async def close(self) -> None:
@@ -64,12 +67,14 @@ class ReplayModel:
         if not others:
             return f"{head}: the recording is empty"
         nearest = _nearest(request, others).request
-        advice = (
-            "Record again with --record, or accept answers to changed questions with --replay-drift=warn."
-            if same_place
-            else "Nothing was recorded at this place: record again with --record."
-        )
-        return f"{head}. Nearest is {nearest.place}; what differs:\n{_difference(nearest, request)}\n{advice}"
+        difference = _difference(nearest, request)
+        if same_place:
+            why = "What was recorded there answers another question"
+            advice = "Record again with --record, or accept answers to changed questions with --replay-drift=warn."
+        else:
+            why = f"Nothing was recorded there; the nearest question is that of {nearest.place}"
+            advice = "The flow asks at other places than the recorded one: record again with --record."
+        return f"{head}. {why}; what differs:\n{difference}\n{advice}"
 
 
 def _key(request: Request) -> str:
@@ -98,12 +103,32 @@ def _nearest(request: Request, entries: Iterable[Entry]) -> Entry:
 def _difference(recorded: Request, asked: Request) -> str:
     """A short unified diff of two requests as text."""
     diff = difflib.unified_diff(_lines(recorded), _lines(asked), "recorded", "asked", lineterm="", n=1)
-    shown = [
-        line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…" for line in islice(diff, _DIFF_LINES + 1)
-    ]
+    lines = list(islice(diff, _DIFF_LINES + 1))
+    shown = [_cut(line, _counterpart(lines, number)) for number, line in enumerate(lines)]
     if len(shown) > _DIFF_LINES:
         shown[-1] = "…"
     return "\n".join(f"    {line}" for line in shown)
+
+
+def _counterpart(lines: list[str], number: int) -> str:
+    """The line of the other text that stands in the place of this one: the most like it near by, or an empty one."""
+    sign = lines[number][:1]
+    other = {"-": "+", "+": "-"}.get(sign)
+    near = [one for one in lines[max(number - _DIFF_LINES, 0) : number + _DIFF_LINES] if one[:1] == other]
+    return max(near, key=lambda one: _common(one, lines[number]), default="")
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters after the sign are the same in both."""
+    return len(os.path.commonprefix([one[1:], other[1:]]))  # noqa: RUF071 - of characters
+
+
+def _cut(line: str, counterpart: str) -> str:
+    """A line short enough to be read, from a little before where it begins to differ."""
+    start = max(_common(line, counterpart) - _BEFORE, 0) if len(line) > _LONGEST_LINE and counterpart else 0
+    sign, text = line[:1], line[1:]
+    before, after = "…" if start else "", "…" if len(text) > start + _LONGEST_LINE else ""
+    return f"{sign}{before}{text[start : start + _LONGEST_LINE]}{after}"
 
 
 def _lines(request: Request) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.models.thinking import without_thinking
 
+INSTRUCTION = "Answer with one JSON value and nothing else. It must satisfy this JSON Schema:"
 _FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ ]{0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _ANY_OPENING = re.compile(r"[{\[]")
 _OPENING = re.compile(r'\{(?=\s*["}])|\[(?=\s*(?:["{\[\]-]|\d|true|false|null))')
@@ -20,10 +21,7 @@ _LONGEST_ERROR = 300
 
 def schema_instruction(schema: Mapping[str, Any]) -> str:
     """What a model is told when its endpoint cannot hold it to a schema."""
-    return (
-        "Answer with one JSON value and nothing else. It must satisfy this JSON Schema:\n"
-        f"{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
-    )
+    return f"{INSTRUCTION}\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
 
 
 def parse_json(text: str) -> Any:

@@ -17,6 +17,14 @@ from engine.models.endpoint import Endpoint
 from engine.models.failures import Failure, http_failure, plain, stream_failure
 
 _CONNECT = 10.0
+_CONTEXT_NAMES = (
+    "max_model_len",
+    "n_ctx",
+    "loaded_context_length",
+    "max_context_length",
+    "context_length",
+    "context_window",
+)
 _FINISH = {
     "max_tokens": "length",
     "max_output_tokens": "length",
@@ -71,12 +79,13 @@ class Wire:
         except Exception as error:
             raise self._failure(error) from None  # what is chained could hold the key
 
-    async def models(self) -> list[str]:
-        """The models that the endpoint has, or none where it does not say."""
+    async def models(self) -> dict[str, int | None]:
+        """The models that the endpoint lists, each with the tokens that it reads, or None where it does not say."""
         try:
-            return [one.id async for one in self._chat.root_async_client.models.list()]
+            found = [one async for one in self._chat.root_async_client.models.list()]
         except Exception:  # a courtesy that not every endpoint offers
-            return []
+            return {}
+        return {one.id: _context_length(one.model_extra or {}) for one in found}
 
     async def close(self) -> None:
         """Close the connections."""
@@ -108,6 +117,14 @@ class Wire:
         failure = failure_of(error)
         failure.message = self._endpoint.without_key(failure.message)
         return failure
+
+
+def _context_length(told: Mapping[str, Any]) -> int | None:
+    """The context length in an entry of a list of models, under one of the names that endpoints have for it."""
+    meta = told.get("meta")
+    places = (told, meta if isinstance(meta, Mapping) else {})
+    found = (one.get(name) for one in places for name in _CONTEXT_NAMES)
+    return next((one for one in found if isinstance(one, int) and one > 0), None)
 
 
 def _message(role: str, text: str) -> BaseMessage:

@@ -11,20 +11,12 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import DEMO
 from tests.support.command import ROOT, clean_environment, flowrun, git
 
 EXAMPLE = ROOT / "examples" / "cronwhen"
-DEMO = ["flows/codeteam.yaml", "--input", "requirements=examples/cronwhen/README.md"]
 REPLAY = [*DEMO, "--model", "replay:examples/cronwhen/recording.jsonl"]
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="the git program is not installed")
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    runs = tmp_path_factory.mktemp("runs")
-    done = flowrun(*REPLAY, "--runs", runs, PYTHONHASHSEED="1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return next(path.parent for path in runs.glob("*/run.json")), done.stdout
 
 
 def record_of(run: Path) -> dict[str, Any]:
@@ -94,20 +86,10 @@ def test_it_is_the_program_that_was_asked_for(demo: tuple[Path, str]) -> None:
     assert done.stdout.splitlines() == ["2026-03-06 12:00", "2026-03-13 12:00", "2026-03-20 12:00"]
 
 
-def test_another_run_of_it_gives_the_same_commits(demo: tuple[Path, str], tmp_path: Path) -> None:
-    done = flowrun(*REPLAY, "--runs", tmp_path, "--quiet", PYTHONHASHSEED="2")
-    assert done.returncode == 0, done.stdout + done.stderr
-    again = next(path.parent for path in tmp_path.glob("*/run.json"))
-    assert record_of(again)["head"] == record_of(demo[0])["head"]
-
-
-def test_nothing_of_a_key_is_in_a_runs_folder(tmp_path: Path) -> None:
-    key = "sk-test-5b0c2f6e8d1a4c7b"
-    done = flowrun(*REPLAY, "--runs", tmp_path, "--quiet", "--set", "qa.trigger=end", OPENAI_API_KEY=key)
+def test_a_question_that_was_not_recorded_ends_it(tmp_path: Path) -> None:
+    done = flowrun(*REPLAY, "--runs", tmp_path, "--quiet", "--set", "qa.trigger=end")
     assert done.returncode == 1  # the wave is another one, so its questions were not recorded
     assert "no recorded answer for" in done.stdout
-    assert key not in done.stdout + done.stderr
-    assert all(key.encode() not in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_a_flow_by_name_and_the_word_run_mean_the_same(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from engine.errors import ContextTooLong, ModelError
 from engine.models import ModelSpec
 from engine.models.base import Answer, Message, Request
 from engine.models.conversation import complete_text
-from engine.models.openai import OpenAIModel, Patience
+from engine.models.openai import OpenAIModel
+from engine.models.patience import Patience
 from engine.models.recording import RecordingModel
 from tests.support.openai_server import (
     ROTATING,
@@ -41,9 +42,9 @@ Events = list[tuple[str, Mapping[str, Any]]]
 
 
 def model_of(server: OpenAIServer, events: Events, name: str = "test-model", patience: Patience = QUICK) -> OpenAIModel:
-    spec = ModelSpec(name, server.url, "LIVE_KEY")
+    spec = ModelSpec(name, server.url, "LIVE_KEY", patience=patience)
     heard = lambda kind, data: events.append((kind, data))  # noqa: E731
-    return OpenAIModel(spec, on_event=heard, patience=patience, environment={"LIVE_KEY": KEY})
+    return OpenAIModel(spec, on_event=heard, environment={"LIVE_KEY": KEY})
 
 
 def ask(server: OpenAIServer, events: Events, *requests: Request, **more: Any) -> list[Answer]:
@@ -199,7 +200,7 @@ def test_where_nothing_listens() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-    model = OpenAIModel(ModelSpec("m", f"http://127.0.0.1:{port}/v1"), patience=QUICK, environment={})
+    model = OpenAIModel(ModelSpec("m", f"http://127.0.0.1:{port}/v1", patience=QUICK), environment={})
     with pytest.raises(ModelError, match=r"onnect(.|\n)*tried 3 times(.|\n)*Is the endpoint running"):
         asyncio.run(model.answer(REQUEST))
 

@@ -22,7 +22,8 @@ import pytest
 
 from engine.errors import ContextTooLong, ModelError
 from engine.models.base import Answer, Decoding, Message, Request
-from engine.models.openai import OpenAIModel, Patience
+from engine.models.openai import OpenAIModel
+from engine.models.patience import Patience
 from engine.models.spec import ModelSpec
 from engine.models.structured import schema_faults
 
@@ -88,7 +89,7 @@ def url() -> Iterator[str]:
 
 def ask(url: str, *requests: Request) -> list[Answer]:
     async def all_of_them() -> list[Answer]:
-        model = OpenAIModel(ModelSpec("smollm2", url), patience=Patience(first=0.05), environment={})
+        model = OpenAIModel(ModelSpec("smollm2", url, patience=Patience(first=0.05)), environment={})
         try:
             return list(await asyncio.gather(*(model.answer(one) for one in requests)))
         finally:
@@ -135,11 +136,10 @@ def test_a_server_that_is_killed_in_the_middle_of_an_answer() -> None:
     events: list[str] = []
 
     async def killed() -> None:
-        spec = ModelSpec("smollm2", url)
+        spec = ModelSpec("smollm2", url, patience=Patience(first=0.01))
         model = OpenAIModel(
             spec,
             on_event=lambda kind, data: events.append(str(data["why"])),
-            patience=Patience(first=0.01),
             environment={},
         )
         task = asyncio.ensure_future(model.answer(request((Message("user", "word " * 3000),), most=900)))

@@ -11,7 +11,8 @@ import pytest
 
 from engine.models.base import Answer, Decoding, Message, Request
 from engine.models.conversation import complete_json
-from engine.models.openai import OpenAIModel, Patience
+from engine.models.openai import OpenAIModel
+from engine.models.patience import Patience
 from engine.models.spec import ModelSpec
 from tests.support.openai_server import Body, OpenAIServer, says, status
 
@@ -31,8 +32,8 @@ def ask(
             events.append((kind, data))
 
     async def all_of_them() -> list[Answer]:
-        spec = ModelSpec("test-model", server.url, price=price)
-        model = OpenAIModel(spec, on_event=heard, patience=Patience(first=0.01), environment={"OPENAI_API_KEY": "x"})
+        spec = ModelSpec("test-model", server.url, price=price, patience=Patience(first=0.01))
+        model = OpenAIModel(spec, on_event=heard, environment={"OPENAI_API_KEY": "x"})
         try:
             return list(await asyncio.gather(*(model.answer(one) for one in requests)))
         finally:

@@ -283,10 +283,10 @@ class OpenAIServer:
             self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             fault = self._fault(number) or self._refusal(exchange.body)
+            exchange.text = self.answer(exchange.body)
             if fault is not None:
                 fault(exchange)
             else:
-                exchange.text = self.answer(exchange.body)
                 exchange.answer(exchange.text)
         finally:
             with self._lock:
@@ -300,7 +300,7 @@ class OpenAIServer:
     def _refusal(self, body: Body) -> Fault | None:
         """What a real endpoint says about what it lacks."""
         used = {
-            "json_schema": "response_format" in body,
+            "json_schema": (body.get("response_format") or {}).get("type") in ("json_schema", "json_object"),
             "system": any(one["role"] == "system" for one in body["messages"]),
             "stream": bool(body.get("stream")),
         }

@@ -1,0 +1,21 @@
+"""What several areas' tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import ROOT, flowrun
+
+DEMO = ("flows/codeteam.yaml", "--input", "requirements=examples/cronwhen/README.md")
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of the demo's run, from its recording, and what was printed. Nothing may change it."""
+    runs = tmp_path_factory.mktemp("demo")
+    recording = ROOT / "examples" / "cronwhen" / "recording.jsonl"
+    done = flowrun(*DEMO, "--model", f"replay:{recording}", "--runs", runs, PYTHONHASHSEED="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return next(path.parent for path in runs.glob("*/run.json")), done.stdout
