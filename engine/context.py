@@ -1,7 +1,7 @@
 """What a node may do beyond computing: ask a model, run a command, search, touch the repository, tell what happened.
 
-Model calls, commands and searches go through the journal, so a node that is run again after a stop gets the recorded results at
-once. Work in the repository is repeatable by itself: the same content gives the same commit.
+Model calls, commands and searches go through the journal, so a node that is run again after a stop gets the recorded
+results at once. Work in the repository is repeatable by itself: the same content gives the same commit.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Context:
     async def retrieve(
         self, request: Mapping[str, Any], perform: Callable[[], Awaitable[dict[str, Any]]]
     ) -> dict[str, Any]:
-        """What `perform` finds: plain data. `request` holds all that it depends on, a digest of what is searched too."""
+        """What `perform` finds: plain data. `request` is all that it depends on, with a digest of what is searched."""
         return await self.effects.retrieve(self._place(""), request, perform)
 
     async def require(self, requirements: Sequence[str]) -> Mapping[str, str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.context import Context
-from engine.errors import InputError, ModelError
+from engine.errors import InputError
 from engine.models.tokens import estimate_tokens
 from engine.node import node
 from nodes.references.filters import Candidate, Filters, Limits
@@ -30,19 +30,21 @@ class Settings:
     corpus, required  its name or path, and whether there must be one
     top_k, tokens     how many references, and how long each may be
     mode              how chunks are ranked; references are compared with the task by cosine in any case
+    base_url          where the corpus's embedding model answers, if it is none that needs no network
     """
 
     corpus: str = "default"
     top_k: int = 5
     tokens: int = 768
     mode: str = "vector"
+    base_url: str = ""
     required: bool = False
-    filters: Limits = Limits()
+    filters: Limits = field(default_factory=Limits)
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Settings:
         """Settings from parameters. Raises InputError for what does not fit."""
-        kinds = {"corpus": str, "top_k": int, "tokens": int, "mode": str, "required": bool}
+        kinds = {"corpus": str, "top_k": int, "tokens": int, "mode": str, "base_url": str, "required": bool}
         for name, kind in kinds.items():
             if name in given and type(given[name]) is not kind:
                 raise InputError(f"params.rag.{name}: {given[name]!r} is no {kind.__name__}")
@@ -65,11 +67,14 @@ async def design_references(inputs: Mapping[str, Any], ctx: Context) -> dict[str
     settings, document = Settings.read(ctx.params["rag"]), inputs["document"]
     from engine.retrieval.corpora import content_digest, find_corpus
     from engine.retrieval.corpus import Corpus
+    from engine.retrieval.embeddings import open_embedder
 
     folder = find_corpus(settings.corpus)
     if folder is None:
         return {"references": _without(settings, ctx)}
     corpus, query = Corpus.open(folder), summarise(document["text"])
+    if settings.base_url:
+        corpus = Corpus.open(folder, open_embedder(corpus.record.embedder, base_url=settings.base_url))
     request = {
         "corpus": corpus.name,
         "content": await content_digest(corpus),
@@ -128,11 +133,11 @@ async def _candidate(corpus: Corpus, hit: Hit, tokens: int) -> Candidate:
 
 
 def _described(found: Chunk, chunks: Sequence[Chunk], tokens: int) -> str:
-    """The found chunk, and the repository's other ones as far as they fit.
+    """The found chunk, at most half of the whole, and the repository's other ones as far as they fit.
 
-    A README is found most often, and says what a project does; the design is in the others, so it gets a third at most.
+    A README is found most often, and says what a project does; the design is in the others.
     """
-    text = _cut(found.text, tokens // 3 if found.kind == "readme" else tokens)
+    text = _cut(found.text, tokens // 3 if found.kind == "readme" else tokens // 2)
     for kind in _SUPPLEMENT:
         for one in chunks:
             if one.kind != kind or one == found:
@@ -155,5 +160,3 @@ def _cut(text: str, tokens: int) -> str:
             break
         lines.append(line)
     return "\n".join(lines)
-
-

@@ -45,9 +45,10 @@ def cli() -> None:
 
 
 def _add_commands() -> None:
-    from engine.cli import flow, models, run, runs, try_out
+    from engine.cli import corpus, flow, models, run, runs, try_out
 
-    for command in (*run.COMMANDS, *runs.COMMANDS, *flow.COMMANDS, *try_out.COMMANDS, *models.COMMANDS):
+    modules = (run, runs, flow, corpus, models, try_out)
+    for command in (command for module in modules for command in module.COMMANDS):
         cli.add_command(command)
 
 

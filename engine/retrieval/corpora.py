@@ -48,5 +48,8 @@ def list_corpora() -> list[Path]:
 
 async def content_digest(corpus: Corpus) -> str:
     """A digest of what a corpus holds and how it is searched: equal for corpora that give the same answers."""
-    lines = [corpus.record.embedder, *(f"{name}\t{digest}" for name, digest in sorted((await corpus.digests()).items()))]
+    lines = [
+        corpus.record.embedder,
+        *(f"{name}\t{digest}" for name, digest in sorted((await corpus.digests()).items())),
+    ]
     return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()

@@ -27,7 +27,7 @@ _BROKEN += (OSError, EOFError, ValueError, KeyError, RuntimeError, OverflowError
 
 
 def read_archive(file: IO[bytes]) -> Files:
-    """The files of an archive, without the folder that holds them all. Raises InputError if it is broken or too large."""
+    """The files of an archive, without the folder that holds them all. Raises InputError if it cannot be used."""
     with _readable():
         file.seek(0)
         head = file.read(6)
@@ -81,7 +81,7 @@ def _read_tar(file: IO[bytes], head: bytes) -> Files:
                 listed[member.name.removeprefix("./")] = member.size
             if len(listed) > MOST_LISTED:
                 break
-            archive.members = []  # it would keep them all
+            archive.members = []  # type: ignore[attr-defined] # it would keep them all
     root = common_root(listed)
 
     def read(paths: list[str]) -> Mapping[str, bytes]:
@@ -95,7 +95,7 @@ def _read_tar(file: IO[bytes], head: bytes) -> Files:
                     contents[name.removeprefix(root)] = content.read(_LONGEST_READ)
                 if len(contents) == len(wanted):
                     break
-                archive.members = []
+                archive.members = []  # type: ignore[attr-defined]
         return contents
 
     return collect({name.removeprefix(root): size for name, size in listed.items()}, read)
@@ -103,17 +103,16 @@ def _read_tar(file: IO[bytes], head: bytes) -> Files:
 
 @contextmanager
 def _tar(file: IO[bytes], head: bytes) -> Iterator[tarfile.TarFile]:
-    unpacked: IO[bytes]
-    if head.startswith(b"\x1f\x8b"):
-        unpacked = cast(IO[bytes], gzip.GzipFile(fileobj=file, mode="rb"))
-    elif head.startswith(b"BZh"):
-        unpacked = bz2.BZ2File(file, "rb")
-    elif head.startswith(b"\xfd7zXZ"):
-        unpacked = lzma.LZMAFile(file, "rb")
-    else:
-        unpacked = file
-    with tarfile.open(fileobj=cast(Any, _Counted(unpacked)), mode="r|") as archive:
+    with tarfile.open(fileobj=cast(Any, _Counted(_unpacked(file, head))), mode="r|") as archive:
         yield archive
+
+
+def _unpacked(file: IO[bytes], head: bytes) -> IO[bytes]:
+    if head.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.GzipFile(fileobj=file, mode="rb"))
+    if head.startswith(b"BZh"):
+        return bz2.BZ2File(file, "rb")
+    return lzma.LZMAFile(file, "rb") if head.startswith(b"\xfd7zXZ") else file
 
 
 class _Counted:

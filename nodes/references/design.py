@@ -17,7 +17,7 @@ from nodes.references.windows import windows
 FORMAT = 1  # of what is made here: with another one every repository is made anew
 KINDS = ("readme", "tree", "manifest", "roles", "interfaces")
 _TITLES = dict(zip(KINDS, ("", "File tree", "Manifest", "Roles of files", "Exported interfaces"), strict=True))
-_MOST_PIECES = {"readme": 2, "tree": 2, "manifest": 1, "roles": 6, "interfaces": 24}
+_MOST_PIECES = {"readme": 2, "tree": 2, "manifest": 1, "roles": 4, "interfaces": 8}
 
 
 def design_chunks(repository: str, origin: str, files: Files, manifest: Manifest) -> list[Chunk]:

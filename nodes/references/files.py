@@ -1,7 +1,7 @@
 """Which files of a repository are looked at, and how much of them: bounded, whatever the repository is.
 
-Every source, an archive or a folder, first lists its regular files and then reads those that are chosen here. So what is
-chosen depends on names and sizes alone, not on the order in which a source tells them.
+Every source, an archive or a folder, first lists its regular files and then reads those that are chosen here. So what
+is chosen depends on names and sizes alone, not on the order in which a source tells them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _DOCUMENT = re.compile(r"readme(\.(md|markdown|rst|txt))?|licen[sc]e(\.\w+)?|cop
 _MANIFESTS = frozenset(
     {"pyproject.toml", "setup.cfg", "setup.py", "PKG-INFO", "METADATA", "entry_points.txt", "requirements.txt"}
 )
-_NO_CONTENT = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "WHEEL", "top_level.txt", "SOURCES.txt"})
+_NO_CONTENT = frozenset(
+    {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "WHEEL", "top_level.txt", "SOURCES.txt"}
+)
 _IGNORED = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist", "venv", "env", "htmlcov"})
 _HIDDEN_KEPT = frozenset({".github"})
 
@@ -121,13 +123,13 @@ TEMPLATE_FILES = frozenset({"cookiecutter.json", "copier.yml", "copier.yaml"})
 
 
 def read_regular(path: Path, most: int = _LARGEST) -> bytes | None:
-    """The first bytes of a regular file; None for anything else, or what cannot be read. Follows no link, never waits."""
+    """The first bytes of a regular file; None for anything else. Follows no link, never waits."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
         descriptor = os.open(path, flags)
     except (OSError, ValueError):
         return None
-    with open(descriptor, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file:
         try:
             return file.read(most) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
         except OSError:

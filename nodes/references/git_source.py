@@ -12,11 +12,12 @@ from nodes.references.files import MOST_LISTED, Files, collect
 
 if TYPE_CHECKING:
     from dulwich.client import FetchPackResult, GitClient
+    from dulwich.objects import ObjectID
     from dulwich.repo import Repo
 
 _MOST_FETCHED = 256 * 2**20
 _DEEPEST = 32
-_CONNECT, _READ = 20.0, 60.0  # seconds
+_SECONDS = 60.0  # without an answer
 
 
 class Remote:
@@ -67,15 +68,15 @@ class Remote:
         return heads[0]
 
     def _talk(self, ask: Callable[[GitClient, str], Any]) -> Any:
-        import urllib3
+        import urllib3.exceptions
         from dulwich.client import default_urllib3_manager, get_transport_and_path
         from dulwich.errors import GitProtocolError, NotGitRepository
 
         try:
             manager = None
             if self._address.startswith("http"):
-                manager = default_urllib3_manager(None, timeout=urllib3.Timeout(connect=_CONNECT, read=_READ))
-            client, path = get_transport_and_path(self._address, pool_manager=manager, quiet=True)
+                manager = default_urllib3_manager(None, timeout=_SECONDS)
+            client, path = get_transport_and_path(self._address, pool_manager=manager, quiet=True)  # type: ignore[arg-type]
             return ask(client, path)
         except (GitProtocolError, NotGitRepository, urllib3.exceptions.HTTPError) as error:
             raise InputError(f"cannot be fetched: {_reason(error)}") from error
@@ -108,7 +109,7 @@ def _read_tree(repository: Repo, head: bytes) -> Files:
         raise InputError("its default branch is no commit")
     store = repository.object_store
     blobs = dict(_blobs(repository, commit.tree, "", 0))
-    sizes = {path: 0 for path in blobs}
+    sizes = dict.fromkeys(blobs, 0)
 
     def read(paths: list[str]) -> dict[str, bytes]:
         found = ((path, store[blobs[path]]) for path in paths)
@@ -117,7 +118,7 @@ def _read_tree(repository: Repo, head: bytes) -> Files:
     return collect(sizes, read)
 
 
-def _blobs(repository: Repo, tree: bytes, prefix: str, depth: int) -> Iterator[tuple[str, bytes]]:
+def _blobs(repository: Repo, tree: bytes, prefix: str, depth: int) -> Iterator[tuple[str, ObjectID]]:
     """Regular files of a tree; links and submodules are none."""
     import stat
 
@@ -136,5 +137,3 @@ def _blobs(repository: Repo, tree: bytes, prefix: str, depth: int) -> Iterator[t
             left -= 1
         if left < 0:
             return
-
-

@@ -1,4 +1,4 @@
-"""Who a repository is: its names, where it comes from, what it needs, what its README says, its tree; from its chunks."""
+"""Who a repository is, from its chunks: its names, origin, dependencies, README and tree."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def identity_of(chunks: Sequence[Chunk]) -> Identity:
 
 def lineage(name: str) -> str:
     """A package's name without affixes such as "python-", "-ng" or a number at its end."""
-    bare, before = canonicalize_name(name), ""
+    bare, before = str(canonicalize_name(name)), ""
     while bare != before:
         before, bare = bare, _AFFIX.sub("", bare) or bare
     return bare

@@ -9,12 +9,14 @@ from nodes.references.manifest import Manifest
 
 _ABANDONED = re.compile(
     r"\b(?:this|the) (?:project|repository|repo|package|library|module) (?:is|has been|was) (?:now |officially )?"
-    r"(?:archived|deprecated|abandoned|unmaintained|discontinued|no longer (?:actively )?(?:maintained|developed|supported))",
+    r"(?:archived|deprecated|abandoned|unmaintained|discontinued"
+    r"|no longer (?:actively )?(?:maintained|developed|supported))",
     re.IGNORECASE,
 )
 _TEMPLATE = re.compile(
     r"\b(?:cookiecutter|copier|project|repository|repo|package) (?:template|skeleton|boilerplate)\b"
-    r"|\b(?:template|boilerplate|skeleton) (?:for (?:a |an |new )?(?:[\w-]+ ){0,3}(?:projects?|packages?|repositor(?:y|ies)))",
+    r"|\b(?:template|boilerplate|skeleton) for (?:a |an |new )?(?:[\w-]+ ){0,3}"
+    r"(?:projects?|packages?|repositor(?:y|ies))\b",
     re.IGNORECASE,
 )
 _SLOT = re.compile(r"\{\{.*\}\}|\[\[.*\]\]")

@@ -20,7 +20,7 @@ from nodes.references.git_source import Remote
 from nodes.references.identity import Identity
 from nodes.references.installed import read_installed
 from nodes.references.kinds import unwanted
-from nodes.references.manifest import Manifest, read_manifest
+from nodes.references.manifest import read_manifest
 from nodes.references.package_index import download, find_release, index_address
 from nodes.references.screening import Screen
 from nodes.references.sources import expand, read_facts
@@ -82,7 +82,6 @@ class ReferenceMaker:
             files = read_archive(archive)
         origin = f"pypi:{release.name}=={release.version}"
         return _made(files, origin, repository, digests, digest=digest, repository=repository)
-
 
 
 def _from_git(address: str, facts: frozenset[str], digests: Mapping[str, str]) -> Made:

@@ -140,7 +140,9 @@ def _from_pyproject(files: Files) -> dict[str, Any]:
     project, poetry = _table(data, "project"), _table(_table(data, "tool"), "poetry")
     licence = project.get("license", poetry.get("license", ""))
     extras = {str(name): _strings(value) for name, value in _table(project, "optional-dependencies").items()}
-    needed = _strings(project.get("dependencies")) or [name for name in _table(poetry, "dependencies") if name != "python"]
+    needed = _strings(project.get("dependencies")) or [
+        name for name in _table(poetry, "dependencies") if name != "python"
+    ]
     return {
         "name": _string(project.get("name", poetry.get("name"))),
         "version": _string(project.get("version", poetry.get("version"))),
@@ -217,7 +219,9 @@ def _called(node: ast.Call) -> str:
 
 
 def _commands(scripts: Mapping[str, Any]) -> list[str]:
-    return [f"{_short(name)} = {_short(str(target))}" for name, target in sorted(scripts.items()) if isinstance(target, str)]
+    return [
+        f"{_short(name)} = {_short(str(target))}" for name, target in sorted(scripts.items()) if isinstance(target, str)
+    ]
 
 
 def _licence(text: str) -> str:

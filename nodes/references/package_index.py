@@ -20,8 +20,13 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, canonicalize_name
-from packaging.utils import parse_sdist_filename, parse_wheel_filename
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 from packaging.version import Version
 
 from engine.errors import InputError
@@ -77,7 +82,7 @@ def find_release(name: str, version: str, index: str) -> Release:
 
 
 def download(release: Release) -> IO[bytes]:
-    """A release's archive as an open file without a name. Raises InputError if its digest is another, or it is too large."""
+    """A release's archive as an open file without a name. Raises InputError if it is too large or not as listed."""
     import httpx
 
     file = tempfile.TemporaryFile(prefix="flowrun-")  # noqa: SIM115 - the caller closes it
@@ -156,7 +161,12 @@ def _from_json(body: bytes) -> tuple[list[dict[str, Any]], str]:
     data = json.loads(body)
     status = data.get("project-status", {}).get("status", "")
     files = [
-        {"name": one["filename"], "url": one["url"], "sha256": one.get("hashes", {}).get("sha256", ""), "yanked": bool(one.get("yanked"))}
+        {
+            "name": one["filename"],
+            "url": one["url"],
+            "sha256": one.get("hashes", {}).get("sha256", ""),
+            "yanked": bool(one.get("yanked")),
+        }
         for one in data["files"]
     ]
     return files, str(status)
@@ -186,9 +196,7 @@ class _Links(HTMLParser):
         self.files.append({"name": name, "url": plain, "sha256": sha256, "yanked": "data-yanked" in given})
 
 
-def _releases(
-    files: list[dict[str, Any]], name: str, address: str, status: str
-) -> Iterator[tuple[int, bool, Release]]:
+def _releases(files: list[dict[str, Any]], name: str, address: str, status: str) -> Iterator[tuple[int, bool, Release]]:
     """Rank (a source archive before a wheel), whether it was withdrawn, and the release."""
     for one in files:
         parsed = _parsed(one["name"])

@@ -1,4 +1,4 @@
-"""What Python files say of a design: the role of each, and what it exports. Read from the syntax tree; never the code."""
+"""What Python files say of a design: the role of each, and what it exports; from the syntax tree, never the code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nodes.api import interface_of
 from nodes.references.files import Files
 
-_MOST_FILES, _MOST_NAMES = 400, 80
+_MOST_FILES, _MOST_NAMES = 400, 60
 _LONGEST = 200
 _ASIDE = frozenset(
     {"test", "tests", "testing", "doc", "docs", "examples", "example", "benchmarks", "bench", "migrations", "vendor"}
@@ -54,13 +54,13 @@ def _read(path: str, text: str) -> PythonFile | None:
 
 
 def _declarations(exported: Mapping[str, str]) -> Iterator[str]:
-    """Each declaration on a line; a method after its class; of a constant the name alone."""
+    """Each declaration on a line, a method after its class; a constant or field if it has a type, without its value."""
     for name, text in list(exported.items())[:_MOST_NAMES]:
         line = " ".join(text.split())
         if line.endswith("# re-exported"):
             continue
-        if not line.startswith(("def ", "async def ", "class ", "@")):
-            line = line.partition(" = ")[0]
+        if not line.startswith(("def ", "async def ", "class ", "@")) and ": " not in line.partition(" = ")[0]:
+            continue
         owner = name.rpartition(".")[0]
         if owner:
             line = f"  {line}"

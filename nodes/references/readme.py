@@ -76,7 +76,7 @@ def _section(section: Mapping[str, Any], *, whole: bool) -> Iterator[str]:
 
 def _prose(body: str) -> Iterator[str]:
     """The paragraphs and list items of a text, each as one line; code blocks and tables are passed over."""
-    fence, gathered = "", []
+    fence, gathered = "", list[str]()
     for line in [*body.split("\n"), ""]:
         opening = _FENCE.match(line.strip())
         if fence:
@@ -88,5 +88,10 @@ def _prose(body: str) -> Iterator[str]:
         if gathered and (not line.strip() or opening or starts_item):
             yield " ".join(gathered)
             gathered = []
-        if line.strip() and not opening and not line.lstrip().startswith(("|", "+-", ">>>", "$ ")) and not _DIRECTIVE.match(line):
+        if (
+            line.strip()
+            and not opening
+            and not line.lstrip().startswith(("|", "+-", ">>>", "$ "))
+            and not _DIRECTIVE.match(line)
+        ):
             gathered.append(" ".join(line.split()))

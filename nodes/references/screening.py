@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from engine.retrieval.base import Chunk
 from nodes.references.identity import Identity, identity_of
@@ -13,6 +13,7 @@ from nodes.references.targets import Thresholds, overlaps
 if TYPE_CHECKING:
     from datasketch import MinHashLSH
 
+_Key = TypeVar("_Key")
 _FEWEST_FILES = 4  # smaller trees are alike by chance
 
 
@@ -30,9 +31,7 @@ class Screen:
     def leaks(self, chunks: Sequence[Chunk]) -> list[tuple[str, str]]:
         """Which targets a repository overlaps, and each reason."""
         one = identity_of(chunks)
-        return [
-            (target.repository, why) for target in self._targets for why in overlaps(one, target, self._thresholds)
-        ]
+        return [(target.repository, why) for target in self._targets for why in overlaps(one, target, self._thresholds)]
 
     def judge(self, chunks: Sequence[Chunk]) -> str:
         """Why a repository must not be in the corpus; "" lets it in."""
@@ -50,9 +49,9 @@ class Screen:
         one = self._kept.pop(repository, None)
         if one is None:
             return
-        for known in (self._names, self._projects, self._trees):
-            for key in [key for key, name in known.items() if name == repository]:  # type: ignore[attr-defined]
-                del known[key]  # type: ignore[attr-defined]
+        self._names = _without(self._names, repository)
+        self._projects = _without(self._projects, repository)
+        self._trees = _without(self._trees, repository)
         if self._readmes is not None and one.shingles:
             self._readmes.remove(repository)
 
@@ -93,3 +92,7 @@ class Screen:
         self._trees.setdefault(one.tree, one.repository)
         if one.shingles:
             self._readmes.insert(one.repository, sketch(one.shingles))
+
+
+def _without(known: dict[_Key, str], repository: str) -> dict[_Key, str]:
+    return {key: name for key, name in known.items() if name != repository}

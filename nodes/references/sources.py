@@ -1,11 +1,11 @@
 """Sources as the user writes them, and how each is read.
 
-    PATH               a checkout, or a folder of checkouts
-    URL                a Git repository
-    pypi:NAME[==V]     the source archive of a package
-    installed:NAME     a distribution of the running environment
-    archive:PATH       a source archive
-    @FILE              a list of sources, one a line; a line may also be the JSON object of a hosting service's repository
+PATH               a checkout, or a folder of checkouts
+URL                a Git repository
+pypi:NAME[==V]     the source archive of a package
+installed:NAME     a distribution of the running environment
+archive:PATH       a source archive
+@FILE              a list of sources, one a line; a line may also be the JSON object of a hosting service's repository
 """
 
 from __future__ import annotations
@@ -65,9 +65,7 @@ def _from_folder(source: str, path: Path) -> Iterator[str]:
         yield f"archive:{path}"
         return
     if not path.is_dir():
-        raise InputError(
-            f"source '{source}': no such folder; give a folder, a URL, pypi:NAME, installed:NAME or @FILE"
-        )
+        raise InputError(f"source '{source}': no such folder; give a folder, a URL, pypi:NAME, installed:NAME or @FILE")
     below = [] if is_checkout(path) else sorted(one for one in path.iterdir() if is_checkout(one))
     yield from map(str, below or [path])
 

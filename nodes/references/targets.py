@@ -1,7 +1,7 @@
 """Benchmark targets: what must not be in a corpus, and whether a repository overlaps one.
 
-A list is a text file with one target a line: a name, `pypi:NAME`, a URL, a folder or a README beside the list; or a JSON
-object with any of `name`, `package`, `origin`, `readme` (a path), `dependencies`. `#` begins a comment.
+A list is a text file with one target a line: a name, `pypi:NAME`, a URL, a folder or a README beside the list; or a
+JSON object with any of `name`, `package`, `origin`, `readme` (a path), `dependencies`. `#` begins a comment.
 """
 
 from __future__ import annotations
@@ -128,5 +128,3 @@ def _listed(value: Any) -> Sequence[Any]:
     if not isinstance(value, list):
         raise InputError("'dependencies' is no list")
     return value
-
-

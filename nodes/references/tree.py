@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _MOST_LINES = 90
-_COUNTED = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "example", "benchmarks", "bench", "locale"})
+_COUNTED = frozenset(
+    {"test", "tests", "testing", "doc", "docs", "examples", "example", "benchmarks", "bench", "locale"}
+)
 _LEVELS = 3
 
 
 def tree_lines(paths: Sequence[str], *, cut: bool = False) -> list[str]:
-    """The tree as paths, a line each: files to the third level, folders below and folders of tests with their counts."""
+    """The tree as paths, a line each: files to the third level; folders below, and of tests, with their counts."""
     listed = sorted(path for path in paths if not path.startswith("package.dist-info/"))
     for levels in range(_LEVELS, 0, -1):
         lines = _lines(listed, levels)
