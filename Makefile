@@ -3,7 +3,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo picture test lint bench clean
+# Design references for the demo: pure Python, and installed anyway.
+REFERENCES := click dulwich httpx jsonschema markdown-it-py packaging pluggy podman pytest rich tenacity tqdm
+CORPUS     := .corpus/demo
+
+.PHONY: help demo corpus picture test lint bench clean
 
 help:            ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -15,10 +19,14 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(READY)   ## a README becomes a tested repository, with recorded model answers
+demo: corpus     ## a README becomes a tested repository, with recorded model answers
 	@echo "==> flowrun flows/codeteam.yaml on examples/cronwhen/README.md; the model's answers are recorded, all else is real"
 	@$(BIN)/flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md \
-	    --model replay:examples/cronwhen/recording.jsonl
+	    --set rag.corpus=$(CORPUS) --model replay:examples/cronwhen/recording.jsonl
+
+corpus: $(READY) ## a small corpus of design references, from packages that flowrun needs anyway
+	@echo "==> flowrun corpus build $(CORPUS): design references from installed packages"
+	@$(BIN)/flowrun corpus build $(CORPUS) --quiet $(addprefix installed:,$(REFERENCES))
 
 picture: $(READY) ## draw docs/demo.svg, the terminal at the end of a run
 	@$(BIN)/python docs/picture.py docs/demo.svg
