@@ -11,7 +11,7 @@ from engine.context import Context
 from engine.models.base import Message, Request
 from engine.node import node
 from nodes.contract import Contract
-from nodes.schedule import make_task
+from nodes.schedule import file_task
 from tests.support.contracts import make_contract
 
 LAYER, LANES = 50, 4
@@ -67,7 +67,7 @@ async def given_contract(inputs: Mapping[str, Any], ctx: Context) -> dict[str, A
 async def plan_files(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
     """Every file as a task."""
     found = Contract(contract(ctx.params["files"]))
-    return {"tasks": [make_task(found, path, found.files, "new") for path in found.files]}
+    return {"tasks": [file_task(found, path, "write", found.files) for path in found.files]}
 
 
 @node(writes=("files",))

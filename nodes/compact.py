@@ -1,4 +1,4 @@
-"""Compact contexts: a request to the model stays below a bound, what matters least being cut first (CodeTeam, 3.2.5)."""
+"""Compact contexts: a request stays below a bound, and what matters least is cut first (CodeTeam, 3.2.5)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Prompt:
     cuts: Sequence[Cut]
 
     def within(self, limit: int) -> list[Message]:
-        """The messages, cut until they are at most `limit` estimated tokens. Raises ContextTooLong with what is left."""
+        """The messages, cut to at most `limit` estimated tokens. Raises ContextTooLong when nothing is left to cut."""
         slots = dict(self.slots)
         messages = render(self.template, **slots)
         for slot, cut in self.cuts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from engine.context import Context
@@ -99,7 +100,7 @@ def _tried(
     versions: Sequence[Mapping[str, Any]] = [*previous["earlier"], previous]
     return [
         (_text(ctx, before["commit"], task["path"]), _text(ctx, after["commit"], task["path"]))
-        for before, after in zip(versions, versions[1:], strict=False)
+        for before, after in pairwise(versions)
         if wanted & set(after["mended"])
     ]
 

@@ -36,7 +36,8 @@ def coordination_figures(rounds: Sequence[Mapping[str, Any]]) -> Figures:
         "mismatches": sum(one["mismatches"] for one in rounds),
         "failures": {name: classes.get(name, 0) for name in ("packaging", "import", "api_mismatch", "logic")},
         "requeued_dependents": sum(len(one["requeued"]) for one in rounds),
-        "repairs": sum(len(one["written"]) for one in rounds) - len({path for one in rounds for path in one["written"]}),
+        "repairs": sum(len(one["written"]) for one in rounds)
+        - len({path for one in rounds for path in one["written"]}),
         "brief_requests": sum(one["brief_requests"] for one in rounds),
         "context_mean": round(fmean(contexts)) if contexts else 0,
         "context_median": round(median(contexts)) if contexts else 0,

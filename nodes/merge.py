@@ -33,9 +33,7 @@ async def merge_branches(inputs: Mapping[str, Any], ctx: Context) -> dict[str, A
     """
     contract, files, workspace = Contract(inputs["contract"]), inputs["files"], ctx.workspace
     unwritten = inputs.get("unwritten", {})
-    tasks = {
-        task["path"]: task for task in inputs["tasks"] if task["key"] in files and task["path"] not in unwritten
-    }
+    tasks = {task["path"]: task for task in inputs["tasks"] if task["key"] in files and task["path"] not in unwritten}
     workspace.set_branch("main", inputs["head"])
     bring = _on_branches if ctx.params["git"]["enabled"] else _in_one_commit
     head, commits = bring(workspace, contract, tasks, files, inputs["head"])

@@ -93,17 +93,14 @@ class _Wave:
     def violations(self) -> list[Issue]:
         """An issue per violation of the contract, over all files written so far."""
         written = {path: self.sources[path] for path in self.contract.order if path in self.inputs["files"]}
-        found = [
-            self.book.issue(one.kind, one.message, [one.path])
-            for one in conformance(self.contract, written)
-        ]
+        found = [self.book.issue(one.kind, one.message, [one.path]) for one in conformance(self.contract, written)]
         for path in written:
             for place in self.inputs["files"][path]["placeholders"]:
                 found.append(self.book.issue("placeholder", f"{path}: {place}", [path]))
         return found
 
     def failures(self) -> list[Issue]:
-        """An issue per failing test."""
+        """An issue per failing test. One that only fails until a pending file is there waits for the whole validation."""
         issues: list[Issue] = []
         for key, run in self.inputs["runs"].items():
             for data in run["failures"]:
@@ -115,7 +112,8 @@ class _Wave:
                 else:
                     issues.append(self._traced(failure, key.partition(":")[2]))
         blamed = {path for issue in issues if issue["test"] for path in issue["repair"]}
-        return [issue for issue in issues if not self._follows(issue, blamed)]
+        pending = set(self.inputs["pending"])
+        return [one for one in issues if not self._follows(one, blamed) and not pending.issuperset(one["repair"])]
 
     def carried(self, found: set[str]) -> list[Issue]:
         """Issues that nobody worked on in this wave: they stay open."""
@@ -149,7 +147,9 @@ class _Wave:
         left |= ({*self.inputs["untested"]} | blamed_before) - tested
         return [path for path in self.contract.order if path in left and self.contract.is_testable(path)]
 
-    def record(self, validation: int, qa_round: int, issues: Sequence[Issue], requeued: Sequence[str]) -> dict[str, Any]:
+    def record(
+        self, validation: int, qa_round: int, issues: Sequence[Issue], requeued: Sequence[str]
+    ) -> dict[str, Any]:
         """What is kept of the validation, with its diagnostics."""
         runs = self.inputs["runs"]
         failures = [Failure(**one) for run in runs.values() for one in run["failures"]]

@@ -85,17 +85,17 @@ class _Tester:
 
     async def new_test(self, tests: Sequence[Mapping[str, Any]]) -> str | None:
         """A test written from what was promised. One that is none is sent back once, then left out."""
-        earlier = sorted({name for one in tests for name in test_names(one["source"])})
+        earlier = sorted({name for one in tests for name in names_of_tests(one["source"])})
         slots = {"earlier": "\n".join(f"- {name}" for name in earlier) or "(none)"}
         try:
             answer, messages = await self._ask("qa.md", slots, step=f"test {len(tests) + 1}")
             source = file_content(answer.text, _test_file(self.path, len(tests) + 1))
-            if fault := test_fault(source):
+            if fault := fault_of_test(source):
                 reply = render(_PROMPTS / "qa_again.md", fault=fault)
                 said = Message("assistant", answer.text or "(nothing)")
                 answer = await self.ctx.ask([*messages, said, *reply], role="qa", step=f"test {len(tests) + 1} again")
                 source = file_content(answer.text, _test_file(self.path, len(tests) + 1))
-                fault = test_fault(source)
+                fault = fault_of_test(source)
         except ReplayMiss:
             raise
         except ModelError as error:
@@ -116,7 +116,7 @@ class _Tester:
         except ModelError:
             return False
         source = file_content(answer.text, _test_file(self.path, number + 1))
-        if source == tests[number]["source"] or test_fault(source):
+        if source == tests[number]["source"] or fault_of_test(source):
             return False
         tests[number] |= {"source": source, "failures": 0}
         return True
@@ -147,24 +147,20 @@ class _Tester:
         }
 
 
-def test_fault(source: str) -> str | None:
+def fault_of_test(source: str) -> str | None:
     """Why a text is no test that can be run, or None."""
     try:
-        names = test_names(source)
+        names = names_of_tests(source)
     except (SyntaxError, ValueError) as error:
         return f"it does not parse: {error}"
     return None if names else "it holds no test function"
 
 
-def test_names(source: str) -> list[str]:
+def names_of_tests(source: str) -> list[str]:
     """The test functions of a file. Raises SyntaxError."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     found = (one.name for one in ast.walk(ast.parse(source)) if isinstance(one, functions))
     return [name for name in found if name.startswith("test")]
-
-
-for _helper in (test_fault, test_names):
-    _helper.__test__ = False  # type: ignore[attr-defined]  # no test of pytest's
 
 
 def _test_file(path: str, number: int) -> str:

@@ -47,7 +47,7 @@ async def plan_tasks(inputs: Mapping[str, Any], ctx: Context) -> dict[str, Any]:
         tasks = whole_validation(contract)
     elif qa["overlap"] or not tasks:
         unsettled = {*work, *pending}
-        tasks += [test_task(path) for path in untested if not contract.relies_on(path, unsettled)]
+        tasks += [validation_task(path) for path in untested if not contract.relies_on(path, unsettled)]
     return {"tasks": tasks, "pending": still, "repairs": [], "runs": {}, "unwritten": {}}
 
 
@@ -91,17 +91,14 @@ def file_task(
     }
 
 
-def test_task(path: str) -> Task:
+def validation_task(path: str) -> Task:
     """QA's task for one file."""
     return {**_qa_task(f"test:{path}", "test"), "path": path}
 
 
-test_task.__test__ = False  # type: ignore[attr-defined]  # no test of pytest's
-
-
 def whole_validation(contract: Contract) -> list[Task]:
     """Every test there is, the repository's own, and whether it can be installed."""
-    files = [test_task(path) for path in contract.order if contract.is_testable(path)]
+    files = [validation_task(path) for path in contract.order if contract.is_testable(path)]
     return [*files, _qa_task(OWN_TESTS, OWN_TESTS), _qa_task(PACKAGING, PACKAGING)]
 
 

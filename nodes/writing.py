@@ -1,4 +1,4 @@
-"""The conversation in which a developer writes a file: briefs on request, patches, and parts that were left unwritten."""
+"""The conversation in which a developer writes a file: briefs on request, patches, parts that were left unwritten."""
 
 from __future__ import annotations
 

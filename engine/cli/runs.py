@@ -68,7 +68,9 @@ def diff_command(names: tuple[str, ...], root: Path, as_json: bool) -> None:
     from engine.runs import find_run
 
     if len(names) < 2:
-        raise InputError("there is nothing to compare one run with; name two runs or more: flowrun runs diff RUN RUN...")
+        raise InputError(
+            "there is nothing to compare one run with; name two runs or more: flowrun runs diff RUN RUN..."
+        )
     found = [find_run(root, name) for name in names]
     differences = compare_runs(found)
     if as_json:

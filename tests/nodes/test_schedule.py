@@ -22,9 +22,7 @@ from tests.support.fake_context import FakeContext, run_node
 CHAIN = {"a.py": [], "b.py": ["a.py"], "c.py": ["b.py"], "d.py": [], "e.py": ["a.py", "d.py"]}
 
 
-def wave(
-    contract: Mapping[str, Any], pending: Sequence[str], mode: str = "dynamic", **more: Any
-) -> dict[str, Any]:
+def wave(contract: Mapping[str, Any], pending: Sequence[str], mode: str = "dynamic", **more: Any) -> dict[str, Any]:
     qa = {"trigger": "layer", "batch": 2, "overlap": True, **more.pop("qa", {})}
     context = FakeContext(params={"qa": qa, "allocation": {"mode": mode}})
     return run_node(plan_tasks, {"contract": contract, "pending": list(pending), **more}, context)
@@ -55,7 +53,9 @@ def test_the_priority_is_that_of_algorithm_1(data: dict[str, Any]) -> None:
 
 
 @settings(deadline=None)
-@given(contracts(), st.sampled_from(["layer", "batch", "end"]), st.booleans(), st.sampled_from(["dynamic", "round_robin"]))
+@given(
+    contracts(), st.sampled_from(["layer", "batch", "end"]), st.booleans(), st.sampled_from(["dynamic", "round_robin"])
+)
 def test_every_file_is_handed_out_once_after_what_it_needs(
     data: dict[str, Any], trigger: str, overlap: bool, mode: str
 ) -> None:

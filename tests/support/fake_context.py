@@ -118,8 +118,15 @@ class FakeContext:
     def event(self, kind: str, **data: Any) -> None:
         self.events.append((kind, data))
 
-    def conclude(self, ok: bool, reason: str, summary: Mapping[str, str]) -> None:
-        self.conclusions.append(Conclusion(ok, reason, dict(summary)))
+    def report(self, name: str, text: str) -> str:
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    def conclude(
+        self, ok: bool, reason: str, summary: Mapping[str, str], figures: Mapping[str, Any] | None = None
+    ) -> None:
+        self.conclusions.append(Conclusion(ok, reason, dict(summary), dict(figures or {})))
 
     def _request(
         self, messages: Sequence[Message], step: str, schema: Mapping[str, Any] | None, sample: int
