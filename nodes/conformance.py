@@ -81,30 +81,35 @@ def _own(project: ProjectCode, path: str) -> Iterator[Violation]:
         if not project.files[path].strip() and entry["purpose"]:
             yield Violation(path, 0, "placeholder", f"{path} is empty, but it is to hold: {entry['purpose']}")
         return
-    for symbol in entry["public_api"]:
-        yield from _symbol(project, path, symbol)
+    yield from (violation for _, violation in symbol_breaches(project, path))
     if is_test(path) and path.rpartition("/")[2].startswith("test_") and not _tests(project.code[path].tree):
         yield Violation(path, 0, "no_tests", f"{path} holds no test function")
 
 
-def _symbol(project: ProjectCode, path: str, symbol: Mapping[str, Any]) -> Iterator[Violation]:
-    found = _found(project, path, symbol["name"])
-    if found is None:
-        return
-    if not found:
-        message = f"{path} declares no '{symbol['name']}'; contract: {symbol['signature']}"
-        yield Violation(path, 0, "interface", message)
-        return
+def symbol_breaches(project: ProjectCode, path: str) -> Iterator[tuple[str, Violation]]:
+    """The declared symbols of a parsed file that are missing or are otherwise than declared."""
+    for symbol in project.contract.files[path]["public_api"] if path in project.code else ():
+        found = _found(project, path, symbol["name"])
+        if found is None:
+            continue
+        if not found:
+            message = f"{path} declares no '{symbol['name']}'; contract: {symbol['signature']}"
+            yield symbol["name"], Violation(path, 0, "interface", message)
+        elif said := _difference(project, symbol, found):
+            home, node = found[-1]
+            line = getattr(node, "lineno", 0) if home == path else 0
+            message = f"{path}{f':{line}' if line else ''}: '{symbol['name']}' {said}; contract: {symbol['signature']}"
+            yield symbol["name"], Violation(path, line, "interface", message)
+
+
+def _difference(project: ProjectCode, symbol: Mapping[str, Any], found: list[tuple[str, ast.AST]]) -> str | None:
+    """What every definition of a symbol does otherwise than declared; one that keeps it is enough."""
     try:
         declared = parse_signature(symbol["signature"])
     except SignatureFault:
-        return
+        return None
     breaches = [_breach(project, symbol, declared, home, node) for home, node in found]
-    if all(breaches):
-        home, node = found[-1]
-        line = getattr(node, "lineno", 0) if home == path else 0
-        said = f"'{symbol['name']}' {breaches[-1]}; contract: {symbol['signature']}"
-        yield Violation(path, line, "interface", f"{path}{f':{line}' if line else ''}: {said}")
+    return breaches[-1] if all(breaches) else None
 
 
 def _found(project: ProjectCode, path: str, name: str) -> list[tuple[str, ast.AST]] | None:

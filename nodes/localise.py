@@ -1,23 +1,21 @@
-"""Which file is at fault when a test fails (CodeTeam, 3.2.5).
+"""Which file is at fault when a test fails (CodeTeam, 3.2.6).
 
 Four criteria in this order: interface consistency, dependency directionality, structural validity, minimal repair
-scope. Structural faults are found by `nodes.conformance` before any test runs; here a failing test is read.
+scope. `nodes.criteria` holds them; here they are applied to a failure.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 
-from nodes.contract import Contract, is_test
+from nodes.contract import Contract
+from nodes.criteria import CRITERIA
+from nodes.evidence import Evidence, Finding
 from nodes.testing import Failure
-
-_FRAME = re.compile(r"^(?:\./)?([\w./-]+\.py):\d+: ", re.MULTILINE)
-_FROM = re.compile(r"cannot import name '(\w+)' from (?:partially initialized module )?'([\w.]+)'")
-_MODULE = re.compile(r"No module named '([\w.]+)'")
-_ATTRIBUTE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
-_MEMBER = re.compile(r"'(\w+)' object has no attribute '(\w+)'|type object '(\w+)' has no attribute '(\w+)'")
-_CALL = re.compile(r"(?:(\w+)\.)?(\w+)\(\) (?:got an unexpected|missing \d|takes )")
+from nodes.trace import is_temporary
+from nodes.value_flow import names_in
 
 _CATEGORIES = {
     "ImportError": "import",
@@ -25,6 +23,8 @@ _CATEGORIES = {
     "AttributeError": "interface",
     "TypeError": "interface",
     "SyntaxError": "syntax",
+    "IndentationError": "syntax",
+    "TabError": "syntax",
     "AssertionError": "assertion",
     "no_tests": "no_tests",
     "timeout": "timeout",
@@ -33,6 +33,53 @@ _CATEGORIES = {
     "output": "timeout",
     "killed": "timeout",
 }
+_REACHING = ("interface", "import", "dependency")
+
+
+@dataclass(frozen=True)
+class Localisation:
+    """Where a failure comes from.
+
+    suspected           files that may be at fault, likeliest first; never empty
+    repair              the minimal repair scope: one file, or none when the temporary test itself is at fault
+    criterion           which of the four decided
+    reaches_dependents  whether the fault touches a public interface, an import path or shared configuration
+    dependents          the files to be requeued with it: those that use what is touched
+    test_at_fault       whether the temporary test asks for what nobody promised
+    """
+
+    suspected: tuple[str, ...]
+    repair: tuple[str, ...]
+    criterion: str
+    reaches_dependents: bool
+    dependents: tuple[str, ...] = ()
+    test_at_fault: bool = False
+
+
+def localise(
+    failure: Failure,
+    target: str,
+    contract: Contract,
+    sources: Mapping[str, str],
+    *,
+    failing: Collection[str] = (),
+) -> Localisation:
+    """Where a failure of a test about `target` comes from.
+
+    `sources` are the files written so far by path, the temporary test among them under the path that it ran at
+    (`.flowrun-qa/test_NAME.py`), where there is one. `failing` are files at fault by other failures of the same
+    validation, without those that only this failure names: of a cascade, the earliest is to be repaired.
+    """
+    evidence = Evidence(failure, target, contract, sources, frozenset(failing))
+    for criterion, decide in CRITERIA.items():
+        if finding := decide(evidence):
+            return _localisation(evidence, finding, criterion)
+    raise AssertionError("the last criterion always decides")
+
+
+def suspects(failure: Failure, target: str, contract: Contract) -> list[str]:
+    """Files that may be at fault, likeliest first; never empty. `target` is the file that the test is about."""
+    return list(localise(failure, target, contract, {}).suspected)
 
 
 def category(failure: Failure) -> str:
@@ -40,49 +87,30 @@ def category(failure: Failure) -> str:
     return _CATEGORIES.get(failure.error, "exception")
 
 
-def suspects(failure: Failure, target: str, contract: Contract) -> list[str]:
-    """Files that may be at fault, likeliest first; never empty. `target` is the file that the test is about."""
-    frames = [path for path in _FRAME.findall(failure.detail) if path in contract.files]
-    found = _interface(failure, frames, contract) or _direction(failure, frames, target)
-    return list(dict.fromkeys([*found, *reversed(frames), target]))
+def reaches(kind: str, path: str, contract: Contract) -> bool:
+    """Whether a fault in a file concerns those who depend on it (CodeTeam, 3.2.6).
+
+    `kind` is the category of what is wrong with the file: its own public interface or import path does, a wrong value
+    or an exception does not. A file that is no code is configuration, shared by all who depend on it.
+    """
+    configuration = PurePosixPath(path).suffix not in (".py", ".md", ".rst", ".txt", "")
+    return bool(contract.dependents.get(path)) and (configuration or kind in _REACHING)
 
 
-def _interface(failure: Failure, frames: Sequence[str], contract: Contract) -> list[str]:
-    """A name that is missing: its declared home is at fault if the contract promises it there, else who asks for it."""
-    text = f"{failure.message}\n{failure.detail}"
-    modules = contract.modules()
-    asker = list(frames[-1:])
-    if found := _FROM.search(text):
-        return _home(found[2], found[1], asker, modules, contract)
-    if found := _ATTRIBUTE.search(text):
-        return _home(found[1], found[2], asker, modules, contract)
-    if found := _MODULE.search(text):
-        return [modules[found[1]]] if found[1] in modules else asker
-    if found := _MEMBER.search(text):
-        owner, member = (found[1] or found[3]), (found[2] or found[4])
-        return _declaring(f"{owner}.{member}", contract) or asker
-    if found := _CALL.search(text):
-        name = f"{found[1]}.{found[2]}" if found[1] else found[2]
-        home = _declaring(name, contract)
-        return home if home and not asker else asker
-    return []
+def _localisation(evidence: Evidence, finding: Finding, criterion: str) -> Localisation:
+    contract, path = evidence.contract, finding.path
+    others = [one.path for one in reversed(evidence.trace.frames) if not is_temporary(one.path)]
+    if path is None or is_temporary(path):
+        return Localisation(tuple(dict.fromkeys([evidence.target, *others])), (), criterion, False, (), True)
+    reached = reaches(finding.kind, path, contract)
+    dependents = _users(evidence, path, finding.symbol) if reached else ()
+    suspected = tuple(dict.fromkeys([path, *others, evidence.target]))
+    return Localisation(suspected, (path,), criterion, reached, dependents)
 
 
-def _home(module: str, name: str, asker: Sequence[str], modules: dict[str, str], contract: Contract) -> list[str]:
-    path = modules.get(module)
-    if path is None:
-        return list(asker)
-    declared = {one["name"] for one in contract.files[path]["public_api"]}
-    return [path, *asker] if name in declared or not asker else [*asker, path]
-
-
-def _declaring(name: str, contract: Contract) -> list[str]:
-    return [path for path, entry in contract.files.items() if any(one["name"] == name for one in entry["public_api"])]
-
-
-def _direction(failure: Failure, frames: Sequence[str], target: str) -> list[str]:
-    """A wrong value is the tested file's fault; an exception is the fault of the file that raised it."""
-    if category(failure) == "assertion":
-        raised = [path for path in frames if not is_test(path)]
-        return raised[-1:] or [target]
-    return [path for path in frames[-1:] if not is_test(path)] or [target]
+def _users(evidence: Evidence, path: str, symbol: str) -> tuple[str, ...]:
+    """Direct dependents that are written and mention what is touched; all of them where that is not known."""
+    word = symbol.rpartition(".")[2]
+    code = evidence.project.code
+    written = [one for one in evidence.contract.dependents[path] if one in evidence.project.files]
+    return tuple(one for one in written if not word or one not in code or word in names_in(code[one].tree))

@@ -111,7 +111,7 @@ class ProjectCode:
                 unsure = True
                 continue
             inner = self._members_of(one)
-            found = found or [(home, node) for node in inner.get(name, ())]
+            found = found or [(home, node) for node in inner.get(name, ()) if one is declared or not _abstract(node)]
             unsure = unsure or "__getattr__" in inner or (one is declared and _made_by_decorator(one, name))
         return found or (None if unsure else [])
 
@@ -202,6 +202,11 @@ class ProjectCode:
     def _spellings(folder: PurePosixPath, dotted: str) -> list[str]:
         inner = folder.joinpath(*dotted.split("."))
         return [f"{inner}.py", str(inner / "__init__.py")]
+
+
+def _abstract(node: ast.AST) -> bool:
+    decorators = getattr(node, "decorator_list", ())
+    return any(_last_name(one) == "abstractmethod" for one in decorators)
 
 
 def _last_name(expression: ast.expr) -> str:

@@ -89,8 +89,10 @@ def required_fields_breach(declared: list[ast.AnnAssign], found: ast.ClassDef) -
         if any(ast.unparse(one) not in ("object", "NamedTuple", "ABC") for one in found.bases):
             return None
         got = [_field(one) for one in found.body if _is_field(one)]  # type: ignore[arg-type]
-    else:
+    elif found.bases or found.decorator_list or found.keywords:
         return None
+    else:
+        got = []
     wanted = [_field(one) for one in declared if _is_field(one)]
     return next(_parameter_breaches(wanted, got, None), None)
 
