@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from engine.context import Context
 from engine.node import node
 from nodes.conformance import conformance
-from nodes.contract import Contract, is_test
+from nodes.contract import Contract
 from nodes.failure_class import failure_class
 from nodes.issues import Issue, IssueBook, unique
-from nodes.localise import category, localise
-from nodes.schedule import OWN_TESTS, PACKAGING, ROUND_ROBIN
+from nodes.localise import category
+from nodes.schedule import PACKAGING, ROUND_ROBIN
 from nodes.testing import Failure
+from nodes.tracing import Traced, trace_failures
 
 MISMATCHES = ("interface", "import")
 _MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
@@ -47,24 +49,25 @@ async def collect_findings(inputs: Mapping[str, Any], ctx: Context) -> dict[str,
         "untested": wave.untested(found),
         "qa_round": qa_round,
         "rounds": [wave.record(ctx.visit, qa_round, issues, [one["path"] for one in followers])],
-        "validated": inputs["head"] if wave.whole and not issues else "",
+        "validated": inputs["head"] if wave.whole and not issues and not wave.doubted() else "",
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Wave:
     """What a wave did, and the repository after it."""
 
     contract: Contract
     book: IssueBook
     inputs: Mapping[str, Any]
-    sources: Mapping[str, str]
+    sources: Mapping[str, str]  # of the files that were written
 
     @staticmethod
     def of(inputs: Mapping[str, Any], ctx: Context) -> _Wave:
         book = IssueBook.after(inputs.get("rounds", []), inputs["qa_round"] + 1)
         files = ctx.workspace.files(inputs["head"])
-        sources = {path: files[path].decode("utf-8", "replace") for path in files}
+        written = [path for path in files if path in inputs["files"]]
+        sources = {path: files[path].decode("utf-8", "replace") for path in written}
         return _Wave(Contract(inputs["contract"]), book, inputs, sources)
 
     @property
@@ -100,20 +103,25 @@ class _Wave:
         return found
 
     def failures(self) -> list[Issue]:
-        """An issue per failing test. One that only fails until a pending file is there waits for the whole validation."""
-        issues: list[Issue] = []
-        for key, run in self.inputs["runs"].items():
-            for data in run["failures"]:
-                failure = Failure(**data)
-                if key == PACKAGING:
-                    issues.append(self._packaging(failure))
-                elif key == OWN_TESTS:
-                    issues += self._own(failure)
-                else:
-                    issues.append(self._traced(failure, key.partition(":")[2]))
-        blamed = {path for issue in issues if issue["test"] for path in issue["repair"]}
+        """An issue per failing test.
+
+        No issue is one that only fails until a pending file is there, a wrong value of the repository's own test that
+        comes from a file which is repaired anyway, or a temporary test that asks for what nobody promised: QA reads
+        that again first.
+        """
+        packaging = self.inputs["runs"].get(PACKAGING, {"failures": []})["failures"]
+        blamed = {path for one in self.traced if one.failure.test for path in one.found.repair}
         pending = set(self.inputs["pending"])
-        return [one for one in issues if not self._follows(one, blamed) and not pending.issuperset(one["repair"])]
+        issues = [
+            self._issue(one)
+            for one in self.traced
+            if not (one.doubted or pending.issuperset(one.repair) or self._follows(one, blamed))
+        ]
+        return [*(self._packaging(Failure(**one)) for one in packaging), *issues]
+
+    def doubted(self) -> set[str]:
+        """Files with a temporary test that is to be read again before anybody is blamed."""
+        return {one.target for one in self.traced if one.doubted}
 
     def carried(self, found: set[str]) -> list[Issue]:
         """Issues that nobody worked on in this wave: they stay open."""
@@ -143,7 +151,7 @@ class _Wave:
         """Files that were written, or whose tests failed, since they were last tested."""
         tested = {one["path"] for one in self.inputs["tasks"] if one["kind"] == "test"}
         blamed_before = {issue["target"] for issue in self.inputs["issues"]}
-        left = {issue["target"] for issue in found} | set(self.written)
+        left = {issue["target"] for issue in found} | set(self.written) | self.doubted()
         left |= ({*self.inputs["untested"]} | blamed_before) - tested
         return [path for path in self.contract.order if path in left and self.contract.is_testable(path)]
 
@@ -169,36 +177,31 @@ class _Wave:
             "context_tokens": [tokens for path in self.written for tokens in files[path]["context_tokens"]],
         }
 
-    def _traced(self, failure: Failure, target: str) -> Issue:
-        found = localise(failure, target, self.contract, self.sources)
-        tests = self.inputs.get("tests", {}).get(target, [])
-        source = tests[failure.test - 1]["source"] if 0 < failure.test <= len(tests) else None
-        return self.book.issue(
-            category(failure),
-            f"{failure.name}: {failure.message}",
-            found.suspected,
-            found.repair,
-            target=target,
-            test=source,
-            detail=failure.detail,
-        )
+    @cached_property
+    def traced(self) -> list[Traced]:
+        """The failing tests with the files at fault."""
+        return trace_failures(self.contract, self.inputs["runs"], self.inputs.get("tests", {}), self.sources)
 
-    def _own(self, failure: Failure) -> list[Issue]:
-        """The issue of a test of the repository itself. What is no test's is the first test file's."""
-        own = [path for path in self.contract.files if is_test(path)]
-        target = next((path for path in own if path in failure.detail), own[0] if own else None)
-        return [] if target is None else [self._traced(failure, target)]
+    def _issue(self, one: Traced) -> Issue:
+        return self.book.issue(
+            category(one.failure),
+            f"{one.failure.name}: {one.failure.message}",
+            one.found.suspected,
+            one.repair,
+            target=one.target,
+            test=one.test["source"] if one.test else None,
+            detail=one.failure.detail,
+        )
 
     def _packaging(self, failure: Failure) -> Issue:
         path = failure.name if failure.name in self.contract.files else self.contract.order[0]
         return self.book.issue("packaging", failure.message, [path], detail=failure.detail)
 
-    def _follows(self, issue: Issue, blamed: set[str]) -> bool:
+    def _follows(self, one: Traced, blamed: set[str]) -> bool:
         """Whether an own test's wrong value comes from a file that is being repaired already."""
-        target = issue["target"]
-        if target is None or issue["test"] or issue["category"] != "assertion" or target not in self.contract.files:
+        if one.failure.test or category(one.failure) != "assertion" or one.target not in self.contract.files:
             return False
-        return is_test(target) and self.contract.relies_on(target, blamed - {target})
+        return self.contract.relies_on(one.target, blamed - {one.target})
 
 
 def _tell(wave: _Wave, issues: Sequence[Issue], ctx: Context) -> None:

@@ -6,7 +6,6 @@ The code is never shown to QA, and what QA writes never enters the repository (C
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from nodes.contract import Contract, is_test, module_name
 from nodes.developer_prompt import CUTS, fragment, outline, requirement_spans
 from nodes.packaging_check import check_packaging
 from nodes.schedule import PACKAGING
-from nodes.testing import TestRun, run_own_tests, run_qa_tests
+from nodes.testing import TestRun, run_own_tests, run_qa_tests, temporary_test
 
 _PROMPTS = Path(__file__).parent / "prompts"
 
@@ -89,12 +88,12 @@ class _Tester:
         slots = {"earlier": "\n".join(f"- {name}" for name in earlier) or "(none)"}
         try:
             answer, messages = await self._ask("qa.md", slots, step=f"test {len(tests) + 1}")
-            source = file_content(answer.text, _test_file(self.path, len(tests) + 1))
+            source = file_content(answer.text, temporary_test(self.path, len(tests) + 1))
             if fault := fault_of_test(source):
                 reply = render(_PROMPTS / "qa_again.md", fault=fault)
                 said = Message("assistant", answer.text or "(nothing)")
                 answer = await self.ctx.ask([*messages, said, *reply], role="qa", step=f"test {len(tests) + 1} again")
-                source = file_content(answer.text, _test_file(self.path, len(tests) + 1))
+                source = file_content(answer.text, temporary_test(self.path, len(tests) + 1))
                 fault = fault_of_test(source)
         except ReplayMiss:
             raise
@@ -115,7 +114,7 @@ class _Tester:
             raise
         except ModelError:
             return False
-        source = file_content(answer.text, _test_file(self.path, number + 1))
+        source = file_content(answer.text, temporary_test(self.path, number + 1))
         if source == tests[number]["source"] or fault_of_test(source):
             return False
         tests[number] |= {"source": source, "failures": 0}
@@ -125,7 +124,7 @@ class _Tester:
         """Run all tests of the file beside the repository as it was when the wave began."""
         if not tests:
             return TestRun(0, 0, (), "exit", "")
-        sources = {_test_file(self.path, number + 1): one["source"] for number, one in enumerate(tests)}
+        sources = {temporary_test(self.path, number + 1): one["source"] for number, one in enumerate(tests)}
         return await run_qa_tests(sources, self.ctx.workspace.files(self.inputs["head"]), self.ctx)
 
     async def _ask(self, template: str, slots: Mapping[str, str], step: str) -> tuple[Answer, list[Message]]:
@@ -161,10 +160,6 @@ def names_of_tests(source: str) -> list[str]:
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     found = (one.name for one in ast.walk(ast.parse(source)) if isinstance(one, functions))
     return [name for name in found if name.startswith("test")]
-
-
-def _test_file(path: str, number: int) -> str:
-    return f"test_{re.sub(r'[^a-zA-Z0-9]+', '_', path.removesuffix('.py'))}_{number}.py"
 
 
 def _record(run: TestRun) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from pathlib import PurePosixPath
 
 from engine.context import Context
 from engine.sandbox.base import SandboxResult
+from nodes.trace import TEMPORARY
 
 _REPORT = ".flowrun-report.xml"
 _SETTINGS = ".flowrun-pytest.ini"
-_FOLDER = ".flowrun-qa"
 _PYTEST = (
     *("python", "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"),
     *("-o", "junit_family=xunit1", f"--junitxml={_REPORT}"),  # a report that names each test's file
@@ -52,9 +52,14 @@ class TestRun:
         return [one for one in self.failures if one.test in (test, 0)]
 
 
+def temporary_test(path: str, number: int) -> str:
+    """Where the `number`-th temporary test of a file stands while it runs, from 1."""
+    return f"{TEMPORARY}test_{re.sub(r'[^a-zA-Z0-9]+', '_', path.removesuffix('.py'))}_{number}.py"
+
+
 async def run_qa_tests(sources: Mapping[str, str], repository: Mapping[str, bytes], ctx: Context) -> TestRun:
-    """Run temporary test files (name -> source) beside a copy of the repository, without its own pytest settings."""
-    tests = {f"{_FOLDER}/{name}": source.encode("utf-8", "replace") for name, source in sources.items()}
+    """Run temporary test files (path -> source) beside a copy of the repository, without its own pytest settings."""
+    tests = {path: source.encode("utf-8", "replace") for path, source in sources.items()}
     files = {**repository, **tests, _SETTINGS: b"[pytest]\npythonpath = . src\n"}
     command = [*_PYTEST, "-c", _SETTINGS, "--rootdir=.", *tests]
     return _read(await ctx.run(command, files, collect=[_REPORT]), list(tests))

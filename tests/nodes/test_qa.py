@@ -188,3 +188,20 @@ def test_what_is_repaired_anyway_is_not_adapted_too() -> None:
     inputs = {"contract": DATA, "issues": [issue("shop/cart.py")], "repairs": adapt}
     repairs = run_node(requeue, inputs, FakeContext(()))["repairs"]
     assert [(one["path"], one["kind"]) for one in repairs] == [("shop/cart.py", "repair"), ("shop/cli.py", "adapt")]
+
+
+def test_a_test_that_asks_for_what_nobody_promised_is_read_again_before_anybody_is_blamed(team: Team) -> None:
+    source = "from shop.price import no_such_name\n\n\ndef test_it():\n    assert no_such_name() == 1\n"
+    message = "ImportError: cannot import name 'no_such_name' from 'shop.price' (/work/shop/price.py)"
+    detail = f"ImportError while importing test module '.flowrun-qa/test_shop_price_1.py'.\n.flowrun-qa/test_shop_price_1.py:1: in <module>\n    from shop.price import no_such_name\nE   {message}"
+    runs = {"test:shop/price.py": ran(failure("test_it", detail, message, error="ImportError"))}
+    tasks = whole_validation(team.contract)
+
+    def found(failures: int) -> dict[str, Any]:
+        tests = {"shop/price.py": [{"source": source, "commit": "c", "failures": failures}]}
+        return look(team, tasks, runs=runs, tests=tests)
+
+    first = found(failures=1)
+    assert (first["issues"], first["untested"], first["validated"]) == ([], ["shop/price.py"], "")
+    second = found(failures=2)
+    assert [one["target"] for one in second["issues"]] == ["shop/price.py"]

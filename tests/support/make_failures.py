@@ -15,7 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nodes.testing import Failure, run_own_tests, run_qa_test
+from nodes.testing import Failure, run_own_tests, run_qa_tests
+from nodes.trace import TEMPORARY
 from tests.nodes.localisation_cases import CASES, Case
 from tests.support.forked_pytest import ForkedPytest
 
@@ -37,7 +38,8 @@ def first_failure(case: Case, pytest: ForkedPytest) -> Failure:
     repository = {path: source.encode() for path, source in case.sources.items()}
     context = pytest.as_context(case.seconds)
     own = not case.test
-    run = asyncio.run(run_own_tests(repository, context) if own else run_qa_test(case.test, "x", repository, context))
+    tests = {f"{TEMPORARY}test_x.py": case.test}
+    run = asyncio.run(run_own_tests(repository, context) if own else run_qa_tests(tests, repository, context))
     return run.failures[0]
 
 
