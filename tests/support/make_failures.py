@@ -47,7 +47,8 @@ def main() -> None:
     pytest = ForkedPytest()
     found = {case.name: {"digest": digest(case), **asdict(first_failure(case, pytest))} for case in CASES}
     pytest.close()
-    text = json.dumps(found, indent=1, ensure_ascii=False).replace(sysconfig.get_path("stdlib"), "/usr/lib/python3")
+    text = json.dumps(found, indent=1, ensure_ascii=False).replace(sysconfig.get_path("purelib"), "/usr/lib")
+    text = text.replace(sysconfig.get_path("stdlib"), "/usr/lib/python3")
     STORED.write_text(re.sub(re.escape(tempfile.gettempdir()) + r"/case-\w+", "/case", text) + "\n", "utf-8")
 
 
