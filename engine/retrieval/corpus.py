@@ -113,12 +113,13 @@ class Corpus:
         async with self.writing():
             pending: dict[str, tuple[str, Sequence[Chunk]]] = {}
             waiting = 0
-            for repository, digest, chunks in repositories:
+            for given, digest, chunks in repositories:
+                repository, checked = plain(given), _checked(given, chunks)
                 if waiting >= _BATCH or repository in pending:
                     await self._write(pending)
                     pending, waiting = {}, 0
-                pending[repository] = (digest, _checked(repository, chunks))
-                waiting += len(chunks)
+                pending[repository] = (plain(digest), checked)
+                waiting += len(checked)
             await self._write(pending)
 
     async def remove(self, repository: str) -> None:
@@ -233,24 +234,15 @@ class Corpus:
     ) -> list[Hit]:
         if k < 1 or not self._is_filled():
             return []
-        if mode == "vector":
-            return await self._nearest(vector, k, exclude)
-        if mode == "text":
-            return await self._matching(query, vector, k, exclude)
-        depth = max(k * _DEPTH, _SHALLOWEST)
-        by_vector = await self._nearest(vector, depth, exclude)
-        by_text = await self._matching(query, vector, depth, exclude)
-        return fused([by_vector, by_text])[:k]
-
-    async def _nearest(self, vector: NDArray[np.float32], depth: int, exclude: Collection[str]) -> list[Hit]:
-        if not vector.any():
-            return []
-        return _hits(await self._table.nearest(vector, depth, exclude), vector)
-
-    async def _matching(
-        self, query: str, vector: NDArray[np.float32], depth: int, exclude: Collection[str]
-    ) -> list[Hit]:
-        return _hits(await self._table.matching(query[:_LONGEST], depth, exclude), vector)
+        depth = max(k * _DEPTH, _SHALLOWEST) if mode == "hybrid" else k
+        near, matching = await self._table.find(
+            vector if mode != "text" and vector.any() else None,
+            query[:_LONGEST] if mode != "vector" else None,
+            depth,
+            exclude,
+        )
+        by_vector, by_text = _hits(near, vector), _hits(matching, vector)
+        return fused([by_vector, by_text])[:k] if mode == "hybrid" else by_vector or by_text
 
     async def _count(self) -> int:
         return await self._table.count() if self._table.exists else 0

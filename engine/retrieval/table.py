@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InputError
 from engine.retrieval.base import Chunk
-from engine.retrieval.vectors import cosine
+from engine.retrieval.vectors import cosine, plain
 
 INDEXED_FROM = 5_000  # chunks; below, exact search takes a few milliseconds
 NEIGHBOURS = 20  # of each chunk in the graph (M)
@@ -64,7 +64,7 @@ class ChunkTable:
 
     def __init__(self, folder: Path, dimension: int) -> None:
         self._folder, self._dimension = folder.absolute(), dimension
-        self._table: lancedb.AsyncTable | None = None
+        self._database: lancedb.AsyncConnection | None = None
 
     @property
     def exists(self) -> bool:
@@ -105,26 +105,35 @@ class ChunkTable:
         rows = await self._read(lambda table: table.query().where(where).select(columns).to_arrow())
         return sorted(self._found(rows, [0.0] * rows.num_rows), key=lambda one: one.chunk.part)
 
-    async def nearest(self, vector: NDArray[np.float32], limit: int, exclude: Collection[str] = ()) -> list[Found]:
-        """The chunks nearest to a unit vector, by cosine."""
+    async def find(
+        self, vector: NDArray[np.float32] | None, text: str | None, limit: int, exclude: Collection[str] = ()
+    ) -> tuple[list[Found], list[Found]]:
+        """The chunks nearest to a unit vector by cosine, and those that share most words with a text by BM25.
 
-        def ask(table: lancedb.AsyncTable) -> Any:
-            query = table.query().nearest_to(vector).distance_type("cosine")
-            query = query.ef(max(SEARCH_BREADTH, limit * REFINE)).refine_factor(REFINE)
-            return _without(query, exclude).select([*_COLUMNS, "vector", "_distance"]).limit(limit).to_arrow()
+        Both are of one version of the table. Nothing is searched for with None.
+        """
 
-        rows = await self._read(ask)
+        async def ask(table: lancedb.AsyncTable) -> tuple[list[Found], list[Found]]:
+            near = [] if vector is None else await self._nearest(table, vector, limit, exclude)
+            return near, [] if text is None else await self._matching(table, text, limit, exclude)
+
+        found: tuple[list[Found], list[Found]] = await self._read(ask)
+        return found
+
+    async def _nearest(
+        self, table: lancedb.AsyncTable, vector: NDArray[np.float32], limit: int, exclude: Collection[str]
+    ) -> list[Found]:
+        query = table.query().nearest_to(vector).distance_type("cosine")
+        query = _without(query.ef(max(SEARCH_BREADTH, limit * REFINE)).refine_factor(REFINE), exclude)
+        rows = await query.select([*_COLUMNS, "vector", "_distance"]).limit(limit).to_arrow()
         return self._found(rows, [cosine(one, vector) for one in self._vectors(rows)])
 
-    async def matching(self, text: str, limit: int, exclude: Collection[str] = ()) -> list[Found]:
-        """The chunks that share most words with a text, by BM25."""
+    async def _matching(
+        self, table: lancedb.AsyncTable, text: str, limit: int, exclude: Collection[str]
+    ) -> list[Found]:
         match = MatchQuery(text, "text")  # type: ignore[call-arg]
-
-        def ask(table: lancedb.AsyncTable) -> Any:
-            query = _without(table.query().nearest_to_text(match), exclude)
-            return query.select([*_COLUMNS, "vector", "_score"]).limit(limit).to_arrow()
-
-        rows = await self._read(ask)
+        query = _without(table.query().nearest_to_text(match), exclude)
+        rows = await query.select([*_COLUMNS, "vector", "_score"]).limit(limit).to_arrow()
         return self._found(rows, rows["_score"].to_pylist())
 
     async def finish(self) -> None:
@@ -156,9 +165,9 @@ class ChunkTable:
         try:
             if column == "text":
                 first = await self._read(lambda table: table.query().select(["text"]).limit(1).to_arrow())
-                await self.matching(" ".join(first["text"].to_pylist())[:1000], 1)
+                await self.find(None, " ".join(first["text"].to_pylist())[:1000], 1)
             else:
-                await self.nearest(probe, 1)
+                await self.find(probe, None, 1)
         except InputError as error:
             return str(error)
         return ""
@@ -175,32 +184,30 @@ class ChunkTable:
         return unsound
 
     async def _read(self, ask: Callable[[lancedb.AsyncTable], Any]) -> Any:
-        """What the latest version says; asked twice, as a writer may have removed an older one in the meantime."""
+        """What the latest version says; asked twice, as it may have grown old and been removed in the meantime."""
         try:
             async with self._opened() as table:
                 return await ask(table)
         except InputError:
-            self._table = None
+            self._database = None
             async with self._opened() as table:
                 return await ask(table)
 
     @asynccontextmanager
     async def _opened(self, *, create: bool = False) -> AsyncIterator[lancedb.AsyncTable]:
+        """The latest version, which stays what it is whatever others write."""
         try:
-            if self._table is None:
-                self._table = await self._connect(create)
-            yield self._table
+            if self._database is None:
+                self._database = await lancedb.connect_async(str(self._folder))
+            if create:
+                yield await self._database.create_table(_TABLE, schema=self._schema(), exist_ok=True)
+            else:
+                yield await self._database.open_table(_TABLE)
         except (OSError, RuntimeError, ValueError) as error:
             said = " ".join(str(error).split())[:300]
             raise InputError(
                 f"{self._folder}: the corpus is damaged: {said}\nremove the folder, and build the corpus again"
             ) from error
-
-    async def _connect(self, create: bool) -> lancedb.AsyncTable:
-        database = await lancedb.connect_async(str(self._folder), read_consistency_interval=timedelta(0))
-        if create:
-            return await database.create_table(_TABLE, schema=self._schema(), exist_ok=True)
-        return await database.open_table(_TABLE)
 
     def _schema(self) -> pa.Schema:
         texts = [pa.field(name, pa.string(), nullable=False) for name in ("digest", *_COLUMNS) if name != "part"]
@@ -231,7 +238,7 @@ def _index_of(column: str) -> Any:
 
 
 def _among(names: Collection[str]) -> Any:
-    return col("repository").isin(sorted(names))
+    return col("repository").isin(sorted({plain(name) for name in names}))
 
 
 def _without(query: Any, names: Collection[str]) -> Any:

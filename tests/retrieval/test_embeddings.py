@@ -54,7 +54,7 @@ def test_a_local_vector_has_length_1_and_does_not_depend_on_its_neighbours(texts
     lengths = np.linalg.norm(rows, axis=1)
     for text, length in zip([*texts, last], lengths, strict=True):
         assert length == pytest.approx(1 if text else 0, abs=1e-5)
-    assert np.array_equal(rows[-1], embed(LocalEmbedder(), last)[0])
+    assert np.array_equal(rows[-1], embed(LOCAL, last)[0])
 
 
 def test_the_local_embedder_reaches_for_nothing_and_leaves_logging_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ class WordEmbedder:
         return unit_rows(rows)
 
 
+@cache
 def _vector(word: str, dimension: int) -> NDArray[np.float32]:
     seed = hashlib.sha256(word.encode("utf-8", "replace")).digest()
     return np.random.default_rng(int.from_bytes(seed[:8], "big")).normal(size=dimension).astype(np.float32)
