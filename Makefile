@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo picture test lint bench clean
+.PHONY: help demo corpus picture test lint bench clean
 
 help:            ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -19,6 +19,10 @@ demo: $(READY)   ## a README becomes a tested repository, with recorded model an
 	@echo "==> flowrun flows/codeteam.yaml on examples/cronwhen/README.md; the model's answers are recorded, all else is real"
 	@$(BIN)/flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md \
 	    --model replay:examples/cronwhen/recording.jsonl
+
+corpus: $(READY) ## a small corpus of design references in .corpus/demo, from packages that are installed here
+	@echo "==> flowrun corpus build ./.corpus/demo @examples/corpus.txt"
+	@$(BIN)/flowrun corpus build ./.corpus/demo @examples/corpus.txt --quiet
 
 picture: $(READY) ## draw docs/demo.svg, the terminal at the end of a run
 	@$(BIN)/python docs/picture.py docs/demo.svg

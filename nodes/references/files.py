@@ -28,7 +28,7 @@ _MANIFESTS = frozenset(
 _NO_CONTENT = frozenset(
     {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "WHEEL", "top_level.txt", "SOURCES.txt"}
 )
-_IGNORED = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist", "venv", "env", "htmlcov"})
+_IGNORED = frozenset({"__pycache__", "node_modules", "site-packages"})
 _HIDDEN_KEPT = frozenset({".github"})
 
 
