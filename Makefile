@@ -40,7 +40,7 @@ lint: $(READY)   ## ruff and mypy (strict)
 
 bench: $(READY)  ## measure speed and size, print and write docs/benchmarks.md (about five minutes)
 	@echo "==> benchmarks"
-	@$(BIN)/python -m bench $(if $(TWINS),--twins $(TWINS))
+	@$(BIN)/python -m bench $(if $(TWINS),--twins $(TWINS)) $(if $(INDEX),--index)
 
 clean:           ## remove the environment and caches; runs stay
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

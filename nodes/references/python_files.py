@@ -53,7 +53,10 @@ def _read(path: str, text: str) -> PythonFile | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return PythonFile(
-        path, _sentence(ast.get_docstring(tree)) or _defines(exported), tuple(_declarations(exported)), _is_private(path)
+        path,
+        _sentence(ast.get_docstring(tree)) or _defines(exported),
+        tuple(_declarations(exported)),
+        _is_private(path),
     )
 
 
@@ -62,12 +65,12 @@ def _is_private(path: str) -> bool:
 
 
 def _declarations(exported: Mapping[str, str]) -> Iterator[str]:
-    """Each declaration on a line, a method after its class; a constant or field if it has a type, without its value."""
+    """Each declaration on a line, a method after its class; a constant or field if it has a type, and no value."""
     for name, text in list(exported.items())[:_MOST_NAMES]:
         line = " ".join(text.split())
         if line.endswith("# re-exported") or any(_is_hidden(part) for part in name.split(".")):
             continue
-        if not line.startswith(("def ", "async def ", "class ", "@")) and ": " not in line.partition(" = ")[0]:
+        if " = " in line and not line.startswith(("def ", "async def ", "class ", "@")):
             continue
         owner = name.rpartition(".")[0]
         if owner:
