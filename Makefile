@@ -3,10 +3,6 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-# Design references for the demo: pure Python, and installed anyway.
-REFERENCES := click dulwich httpx jsonschema markdown-it-py packaging pluggy podman pytest rich tenacity tqdm
-CORPUS     := .corpus/demo
-
 .PHONY: help demo corpus picture test lint bench clean
 
 help:            ## list the targets
@@ -22,11 +18,11 @@ $(READY): pyproject.toml constraints.txt
 demo: corpus     ## a README becomes a tested repository, with recorded model answers
 	@echo "==> flowrun flows/codeteam.yaml on examples/cronwhen/README.md; the model's answers are recorded, all else is real"
 	@$(BIN)/flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md \
-	    --set rag.corpus=$(CORPUS) --model replay:examples/cronwhen/recording.jsonl
+	    --set rag.corpus=./.corpus/demo --model replay:examples/cronwhen/recording.jsonl
 
-corpus: $(READY) ## a small corpus of design references, from packages that flowrun needs anyway
-	@echo "==> flowrun corpus build $(CORPUS): design references from installed packages"
-	@$(BIN)/flowrun corpus build $(CORPUS) --quiet $(addprefix installed:,$(REFERENCES))
+corpus: $(READY) ## a small corpus of design references in .corpus/demo, from packages that are installed here
+	@echo "==> flowrun corpus build ./.corpus/demo @examples/corpus.txt"
+	@$(BIN)/flowrun corpus build ./.corpus/demo @examples/corpus.txt --quiet
 
 picture: $(READY) ## draw docs/demo.svg, the terminal at the end of a run
 	@$(BIN)/python docs/picture.py docs/demo.svg
@@ -44,7 +40,7 @@ lint: $(READY)   ## ruff and mypy (strict)
 
 bench: $(READY)  ## measure speed and size, print and write docs/benchmarks.md (about five minutes)
 	@echo "==> benchmarks"
-	@$(BIN)/python -m bench $(if $(TWINS),--twins $(TWINS))
+	@$(BIN)/python -m bench $(if $(TWINS),--twins $(TWINS)) $(if $(INDEX),--index)
 
 clean:           ## remove the environment and caches; runs stay
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

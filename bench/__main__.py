@@ -1,4 +1,7 @@
-"""Measures everything, prints one table and writes it to docs/benchmarks.md: `python -m bench [--twins FOLDER]`."""
+"""Measures everything, prints one table and writes it to docs/benchmarks.md.
+
+python -m bench [--twins FOLDER] [--index]
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import cost, folder, makespan, memory, preprocessing, resume, sandboxes, startup
+from bench import (
+    corpus_building,
+    cost,
+    folder,
+    makespan,
+    memory,
+    preprocessing,
+    resume,
+    retrieval_quality,
+    sandboxes,
+    startup,
+)
 from bench.figures import Figure, Skipped, table
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
@@ -32,11 +46,15 @@ busy machine slows down both sides. A figure that misses its target stands as it
 - *Resume*: a map whose items ask a model and do nothing else, and developers who also check, compare and commit what
   was answered. What an item gave back is in the journal, so none of its work is done again.
 - *Peak memory*: of the whole process of a map with one model call per file.
+- *Corpus*: generated repositories of twelve modules, read, cut, embedded and indexed by as many processes as there are
+  cores; memory is that of all of them together.
+- *Retrieval*: forty needs, each a sentence that names no package, and the packages a person would name for it; the best
+  chunk of each package counts. Vectors are those of the local embedder.
 - *Cleaned documents* are compared when a folder of them is given: `make bench TWINS=FOLDER`.
 """
 
 
-def measure(twins: Path | None) -> Iterator[Figure | Skipped]:
+def measure(twins: Path | None, index: bool) -> Iterator[Figure | Skipped]:
     """Every figure, one after the other."""
     yield from startup.measure()
     yield from makespan.measure()
@@ -46,6 +64,13 @@ def measure(twins: Path | None) -> Iterator[Figure | Skipped]:
     yield from memory.measure()
     yield from sandboxes.measure()
     yield from preprocessing.measure(twins)
+    yield from corpus_building.measure()
+    if index:
+        yield from retrieval_quality.measure()
+    else:
+        yield Skipped(
+            "retrieval: hits", "it takes some sixty packages from the package index; allow it: make bench INDEX=1"
+        )
 
 
 def machine() -> str:
@@ -58,9 +83,10 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--twins", type=Path, help="a folder with one folder per document: original.md, cleaned.md")
-    twins = parser.parse_args().twins
+    parser.add_argument("--index", action="store_true", help="also measure what needs the package index")
+    given = parser.parse_args()
     began, figures = time.monotonic(), []
-    for figure in measure(twins):
+    for figure in measure(given.twins, given.index):
         figures.append(figure)
         print(f"  {figure.what}", file=sys.stderr, flush=True)
     minutes = (time.monotonic() - began) / 60

@@ -42,7 +42,8 @@ def _parts(files: Files, manifest: Manifest) -> Iterator[tuple[str, list[str]]]:
     yield "tree", _clean(tree_lines(files.paths, cut=files.cut))
     yield "manifest", _clean(manifest.lines())
     yield "roles", _clean([f"{one.path}: {one.role}" for one in python if one.role])
-    yield "interfaces", _clean([line for one in python if one.declarations for line in (one.path, *one.declarations)])
+    declared = sorted((one for one in python if one.declarations), key=lambda one: one.private)
+    yield "interfaces", _clean([line for one in declared for line in (one.path, *one.declarations)])
 
 
 def _head(repository: str, manifest: Manifest, title: str) -> str:

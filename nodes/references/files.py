@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.errors import InputError
-from engine.paths import fault
 
 MOST_LISTED = 100_000  # files; what a repository has beyond them is not seen
 MOST_UNPACKED = 2**30  # bytes that an archive may unpack to before it is refused
@@ -28,8 +27,10 @@ _MANIFESTS = frozenset(
 _NO_CONTENT = frozenset(
     {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "WHEEL", "top_level.txt", "SOURCES.txt"}
 )
-_IGNORED = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist", "venv", "env", "htmlcov"})
+_IGNORED = frozenset({"__pycache__", "node_modules", "site-packages"})
 _HIDDEN_KEPT = frozenset({".github"})
+_COMPILED = (".pyc", ".pyo", ".pyd", ".so")
+_LONGEST_PATH = 1024
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,11 @@ def collect(listed: Mapping[str, int], read: Callable[[list[str]], Mapping[str, 
 def is_content(path: str) -> bool:
     """Whether a path belongs to a project rather than to a tool that unpacked, built or installed it."""
     *folders, name = path.split("/")
-    if any(one in _IGNORED or (one.startswith(".") and one not in _HIDDEN_KEPT) for one in folders):
+    if any(is_ignored_folder(one) or one == "" for one in folders) or not name:
         return False
-    if any(one.endswith((".dist-info", ".egg-info")) for one in folders) and name in _NO_CONTENT:
+    if name in _NO_CONTENT and any(one.endswith((".dist-info", ".egg-info")) for one in folders):
         return False
-    return not name.endswith((".pyc", ".pyo", ".pyd", ".so")) and fault(path) is None
+    return not name.endswith(_COMPILED) and path.isprintable() and len(path) <= _LONGEST_PATH and "\\" not in path
 
 
 def is_ignored_folder(name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.utils import canonicalize_name
 
-from engine.errors import InputError
+from nodes.references.settings import Limits
 from nodes.references.similarity import duplicate_of, overlap, shingles
 
 if TYPE_CHECKING:
@@ -18,31 +18,6 @@ if TYPE_CHECKING:
 _FEWEST_FILES = 4
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _SOURCE_FILE = re.compile(r"[\w./-]+\.(?:py|toml|cfg)\b")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """From which similarity on a found repository is left out, 0 to 1; 1.01 switches a filter off.
-
-    near_duplicate   of two found texts, by MinHash
-    task_text        part of the shorter text's runs of words that the requirements have too
-    task_similarity  cosine to the requirements
-    """
-
-    near_duplicate: float = 0.8
-    task_text: float = 0.3
-    task_similarity: float = 0.95
-
-    @classmethod
-    def read(cls, given: Mapping[str, Any]) -> Limits:
-        """Limits from a flow's parameters. Raises InputError for what is none."""
-        known = set(cls.__dataclass_fields__)
-        for name, value in given.items():
-            if name not in known:
-                raise InputError(f"params.rag.filters.{name}: unknown; known: {', '.join(sorted(known))}")
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1.01:
-                raise InputError(f"params.rag.filters.{name}: {value!r} is no number from 0 to 1.01")
-        return cls(**given)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from engine.errors import InputError
 from nodes.references.addresses import without_secrets
 from nodes.references.files import MOST_LISTED, Files, collect, is_ignored_folder, read_regular
 
+_OUTPUT = frozenset({"build", "dist", "htmlcov"})  # of builds, where they stand at the root
+
 
 def read_folder(root: Path) -> Files:
     """The files beneath a folder. Links are not followed. Raises InputError if it cannot be read or is empty."""
@@ -40,7 +42,7 @@ def _walk(root: Path) -> Iterator[tuple[str, int]]:
     while folders:
         below: list[str] = []
         for folder in folders:
-            for name, is_folder, size in _entries(root / folder):
+            for name, is_folder, size in _entries(root / folder, not folder):
                 path = f"{folder}{name}"
                 if is_folder:
                     below.append(f"{path}/")
@@ -49,14 +51,14 @@ def _walk(root: Path) -> Iterator[tuple[str, int]]:
         folders = below
 
 
-def _entries(folder: Path) -> list[tuple[str, bool, int]]:
+def _entries(folder: Path, at_root: bool) -> list[tuple[str, bool, int]]:
     """What is in a folder: names, whether they are folders, and sizes; nothing for one that is not to be looked at."""
     found = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    if not is_ignored_folder(entry.name):
+                    if not is_ignored_folder(entry.name) and not (at_root and entry.name in _OUTPUT):
                         found.append((entry.name, True, 0))
                 elif entry.is_file(follow_symlinks=False):
                     found.append((entry.name, False, entry.stat(follow_symlinks=False).st_size))

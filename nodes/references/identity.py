@@ -37,7 +37,7 @@ class Identity:
     tree: tuple[str, ...] = ()
 
     @cached_property
-    def shingles(self) -> frozenset[str]:
+    def shingles(self) -> frozenset[int]:
         """The runs of words of its README."""
         return shingles(self.readme)
 

@@ -20,11 +20,15 @@ _ASIDE = frozenset(
 
 @dataclass(frozen=True)
 class PythonFile:
-    """A file: its path, the first sentence of its docstring or what it defines, and its public declarations."""
+    """A file: its path, the first sentence of its docstring or what it defines, and its public declarations.
+
+    `private` when its name, or that of a folder above it, says so.
+    """
 
     path: str
     role: str
     declarations: tuple[str, ...]
+    private: bool
 
 
 def python_files(files: Files) -> Iterator[PythonFile]:
@@ -48,23 +52,34 @@ def _read(path: str, text: str) -> PythonFile | None:
             exported = interface_of(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    private = path.rpartition("/")[2].startswith("_") and not path.endswith(("__init__.py", "__main__.py"))
-    declarations = () if private else tuple(_declarations(exported))
-    return PythonFile(path, _sentence(ast.get_docstring(tree)) or _defines(exported), declarations)
+    return PythonFile(
+        path,
+        _sentence(ast.get_docstring(tree)) or _defines(exported),
+        tuple(_declarations(exported)),
+        _is_private(path),
+    )
+
+
+def _is_private(path: str) -> bool:
+    return any(name.startswith("_") and not name.startswith("__") for name in path.split("/"))
 
 
 def _declarations(exported: Mapping[str, str]) -> Iterator[str]:
-    """Each declaration on a line, a method after its class; a constant or field if it has a type, without its value."""
+    """Each declaration on a line, a method after its class; a constant or field if it has a type, and no value."""
     for name, text in list(exported.items())[:_MOST_NAMES]:
         line = " ".join(text.split())
-        if line.endswith("# re-exported"):
+        if line.endswith("# re-exported") or any(_is_hidden(part) for part in name.split(".")):
             continue
-        if not line.startswith(("def ", "async def ", "class ", "@")) and ": " not in line.partition(" = ")[0]:
+        if " = " in line and not line.startswith(("def ", "async def ", "class ", "@")):
             continue
         owner = name.rpartition(".")[0]
         if owner:
             line = f"  {line}"
         yield line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
 
 
 def _defines(exported: Mapping[str, str]) -> str:
