@@ -61,7 +61,8 @@ def http_failure(status: int, headers: Mapping[str, str], body: object, text: st
 
 
 def stream_failure(message: str, body: object) -> Failure:
-    """An error that came inside a stream."""
+    """An error that came inside a stream; some endpoints send no object but a sentence."""
+    message = body if isinstance(body, str) else message
     said = f"{_code(body)} {message}".lower()
     if _is_context(said):
         return Failure("context", plain(message))
@@ -98,7 +99,8 @@ def _is_context(said: str) -> bool:
     return bool(
         re.search(
             r"context_length_exceeded|exceed_context_size|context (length|window|size)|maximum context"
-            r"|prompt is too long|too many (input )?tokens|input (is )?too long|input tokens exceed",
+            r"|prompt is too long|too many (input )?tokens|input (is )?too long|input tokens exceed"
+            r"|input token count|must have less than \d+ tokens|`max_new_tokens` must be <=",
             said,
         )
     )

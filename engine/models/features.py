@@ -31,6 +31,22 @@ _BREAKS: tuple[Feature, ...] = ("system", "json_schema")  # what some endpoints 
 _ONE_SCHEMA = re.compile(
     r"invalid schema|invalid.{0,10}grammar|(parse|convert|compile).{0,30}(grammar|schema)|conversion failed"
 )
+# In the order in which they are looked for: what names the limit by its own name before what may be another number.
+_LIMITS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"n_ctx\D{0,5}(\d{3,})",
+        r"(\d{3,}) maximum context length",
+        r"(?:context (?:length|window|size)|limit)\D{0,40}?(\d{3,})",
+        r"tokens allowed \(?(\d{3,})",
+        r"(?:must be <=|must have less than) (\d{3,})",
+        r"\((\d{3,}) tokens\)",
+        r"> (\d{3,})",
+    )
+)
+_PROMPT_TOKENS = re.compile(
+    r"(\d+) (?:in the messages|input tokens|in your prompt|prompt tokens|`inputs` tokens)|messages resulted in (\d+)"
+)
 _OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 _LEAST_OUTPUT = 256  # room for fewer tokens than this is no room for an answer
 _UNSTREAMED = 2
@@ -165,19 +181,18 @@ def output_limit(message: str, asked: int) -> int | None:
 def context_limit(message: str) -> int | None:
     """How many tokens a model reads, as an error about it says."""
     text = message.replace(",", "").lower()
-    found = re.search(r"(?:context (?:length|window|size)|limit)\D{0,40}?(\d{3,})", text) or re.search(
-        r"n_ctx\D{0,5}(\d{3,})|\((\d{3,}) tokens\)|> (\d{3,})", text
-    )
-    return next((int(one) for one in found.groups() if one), None) if found else None
+    found = next(filter(None, (pattern.search(text) for pattern in _LIMITS)), None)
+    return int(found[1]) if found else None
 
 
 def _room(message: str, asked: int, tokens: int) -> int | None:
     """Output tokens that the context leaves beside the prompt, if the message shows that fewer would do."""
     text, limit = message.replace(",", ""), context_limit(message)
-    if limit is None or str(asked) not in text:
+    named = re.findall(r"\d+", text)
+    if limit is None or named.count(str(asked)) <= (limit == asked):
         return None
-    said = re.search(r"(\d+) (?:in the messages|input tokens|in your prompt|prompt tokens)", text)
-    prompt = int(said[1]) if said else tokens
+    said = _PROMPT_TOKENS.search(text)
+    prompt = int(said[1] or said[2]) if said else tokens
     if said and "at least" in text:
         prompt = max(prompt, tokens)
     room = limit - prompt

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import BudgetExceeded
+from engine.errors import BudgetExceeded, FlowrunError, ReplayMiss
 from engine.mapper import DependencyFault, MapItem, MapOutcome, find_cycle, run_map
 
 
@@ -117,16 +117,17 @@ def test_fail_fast_lets_the_running_end_and_starts_nothing_more() -> None:
     assert list(outcome.outputs) == ["slow"]
 
 
-def test_a_spent_budget_ends_the_map_with_what_was_finished() -> None:
+@pytest.mark.parametrize("error", [BudgetExceeded("calls", 2, 2), ReplayMiss("not recorded")])
+def test_what_ends_the_run_ends_the_map_with_what_was_finished(error: FlowrunError) -> None:
     async def item(one: MapItem, upstream: Mapping[str, Any]) -> dict[str, Any]:
         if one.value == 2:
-            raise BudgetExceeded("calls", 2, 2)
+            raise error
         return {"value": one.value}
 
     items = [MapItem(str(n), n, lane="one") for n in range(5)]
     outcome = asyncio.run(run_map(items, item))
     assert list(outcome.outputs) == ["0", "1"]
-    assert isinstance(outcome.ended, BudgetExceeded)
+    assert outcome.ended is error
 
 
 @pytest.mark.parametrize(

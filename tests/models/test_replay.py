@@ -98,6 +98,29 @@ def test_long_differences_are_cut(recording: Path) -> None:
     assert len(str(caught.value)) < 5000
 
 
+def test_what_differs_in_a_long_line_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    asked = replace(CTO, messages=(Message("user", "a" * 900 + " old words " + "b" * 900),))
+    asyncio.run(RecordingModel(ScriptedModel(["x"], name="gpt-4o"), path).answer(asked))
+    changed = replace(asked, messages=(Message("user", "a" * 900 + " new words " + "b" * 900),))
+    with pytest.raises(ReplayMiss) as caught:
+        text(ReplayModel(path), changed)
+    lines = str(caught.value).splitlines()
+    assert [line[:20] for line in lines if "words" in line] == ["    -…" + "a" * 14, "    +…" + "a" * 14]
+    assert any("a old words b" in line for line in lines) and any("a new words b" in line for line in lines)
+    assert all(len(line) < 200 for line in lines[1:-1])
+
+
+def test_an_answer_that_drifted_says_so_wherever_it_goes(recording: Path, tmp_path: Path) -> None:
+    changed = replace(CTO, messages=(Message("user", "Choose well."),))
+    model = RecordingModel(ReplayModel(recording, drift="warn"), tmp_path / "again.jsonl")
+    assert not asyncio.run(model.answer(ARCHITECT)).drifted
+    assert asyncio.run(model.answer(changed)).drifted
+    again = ReplayModel(tmp_path / "again.jsonl")
+    assert not asyncio.run(again.answer(ARCHITECT)).drifted
+    assert asyncio.run(again.answer(changed)).drifted
+
+
 def test_drift_takes_the_nearest_of_the_same_place_and_lists_it(recording: Path) -> None:
     events: list[object] = []
     model = ReplayModel(recording, drift="warn", on_event=lambda kind, data: events.append((kind, data["place"])))
