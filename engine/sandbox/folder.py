@@ -8,7 +8,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -112,15 +112,15 @@ def remove(base: Path) -> None:
         base.rmdir()
 
 
-def empty(base: Path) -> None:
-    """Remove what is in a folder; the folder itself may be another user's.
+def empty(base: Path, *, keep: Collection[str] = ()) -> None:
+    """Remove what is in a folder, but for names to keep; the folder itself may be another user's.
 
     A folder in a folder is first moved up beside it, so no path gets long and no recursion deep.
     """
     numbers = count()
     top = _open(str(base), None)
     try:
-        while names := os.listdir(top):  # noqa: PTH208 - a descriptor, not a path
+        while names := set(os.listdir(top)).difference(keep):  # noqa: PTH208 - a descriptor, not a path
             for name in names:
                 _flatten(name, top, numbers)
     finally:
