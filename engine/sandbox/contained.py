@@ -50,17 +50,20 @@ class Started:
     stderr: IO[bytes]
 
     def wait(self) -> int:
-        """Wait for its end: the exit code, or a signal's number negated."""
+        """Wait for its end, and end what it leaves: the exit code, or a signal's number negated."""
         gate = self.process.stdin
         if gate and not gate.closed:
             with suppress(BrokenPipeError):
                 gate.write(b"\n")
                 gate.close()
-        return self.process.wait()
+        code = self.process.wait()
+        self.kill()
+        return code
 
     def kill(self) -> None:
-        """Kill it."""
-        self.process.kill()
+        """Kill it and all that it started, at one stroke, so that no number of new ones escapes."""
+        with suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)  # all that this user owns, but for this process and the container's first
 
 
 def main() -> None:

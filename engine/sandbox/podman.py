@@ -50,10 +50,7 @@ def _open(python: Environment, cache: Path, limits: Limits, name: str | None, pu
         with _client(service) as client:
             sweep(client)
             image = images.user_image(client, name, pull=pull) if name else images.make_image(client)
-            about: dict[str, Any] = client.info()  # type: ignore[no-untyped-call]
-            usual = about["host"]["security"].get("seccompProfilePath")
-        profile = write_profile(service.folder, usual) if usual else None
-        sandbox = PodmanSandbox(service, image, python, cache, profile)
+        sandbox = PodmanSandbox(service, image, python, cache, write_profile(service.folder))
         sandbox.prepare(limits)
         return sandbox
     except (PodmanError, OSError, KeyError, ValueError) as error:

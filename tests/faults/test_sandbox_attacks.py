@@ -22,7 +22,8 @@ from tests.support.sandboxes import LIMITS, environments, opened, run
 
 NO_NAMESPACE = "import engine.sandbox.privileges as p; p._possible = lambda *_: False; "
 SECRET = "sk-a-key-that-must-not-be-seen"
-GIVEN = "/usr /bin /sbin /lib /lib32 /lib64 /etc/ld.so.cache /proc /dev /tmp /work /sandbox /python"
+GIVEN = "/usr /bin /sbin /lib /lib32 /lib64 /etc/ld.so.cache /proc /dev /tmp /work /sandbox /python /sys /flowrun"
+GIVEN += " /run/.containerenv /etc/hostname /etc/hosts /etc/mtab /etc/passwd /etc/group"
 SHORT = replace(LIMITS, timeout=0.4)
 
 # Tries each argument and prints those that got through: where the system refused nothing.
@@ -35,6 +36,14 @@ for text in sys.argv[1:]:
         continue
     print(text)
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def opened_before(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a sandbox holds as long as it is open is not left behind by a run."""
+    for name in BACKENDS:
+        with suppress(pytest.skip.Exception):
+            opened(name, environments(tmp_path_factory))
 
 
 @pytest.fixture(scope="module", params=BACKENDS)

@@ -24,6 +24,7 @@ service=$!
 { read -r _ <&3; kill "$service"; while kill -0 "$service"; do sleep 0.05; done 2> /dev/null; rm -rf "$1"; } &
 wait "$service"
 """
+_PROFILES = (Path("/etc/containers/seccomp.json"), Path("/usr/share/containers/seccomp.json"))
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "LANG")
 
 
@@ -126,9 +127,15 @@ def _settings() -> str:
     return "\n".join([*lines, ""])
 
 
-def write_profile(folder: Path, usual: str) -> Path:
-    """The usual seccomp profile, which also lets a process have fixed addresses, so that output can be repeated."""
-    profile = json.loads(Path(usual).read_text())
+def write_profile(folder: Path) -> Path | None:
+    """The usual seccomp profile, which also lets a process have fixed addresses, so that output can be repeated.
+
+    None where the usual one is in no file; then it is used as it is.
+    """
+    usual = next((one for one in _PROFILES if one.exists()), None)
+    if usual is None:
+        return None
+    profile = json.loads(usual.read_text())
     fixed = {"index": 0, "value": 0x0040000, "valueTwo": 0, "op": "SCMP_CMP_EQ"}
     profile["syscalls"].append({"names": ["personality"], "action": "SCMP_ACT_ALLOW", "args": [fixed]})
     place = folder / "seccomp.json"
