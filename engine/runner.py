@@ -198,8 +198,6 @@ def refuse_unsupported(flow: Flow) -> None:
     for node in flow.nodes.values():
         if node.flow and node.map is not None:
             raise InputError(f"{node.place}: node '{node.name}': a flow as a node cannot have a map yet; remove 'map'")
-    if flow.sandbox.get("network"):
-        raise InputError(f"{flow.name}: sandbox.network: a sandbox with a network is not supported; remove it")
 
 
 async def _execute(
@@ -220,6 +218,8 @@ async def _execute(
             effects.workspace.release_locks()
         run.update(status="running", head=None)  # what is there now is only known at the end
         events.emit("run started", run=run.id, flow=flow.name)
+        if options.unprotected:
+            events.emit("unprotected", why="--unsafe-no-sandbox")
         result = await _watched(run, flow, steps, watch, plan)
         budget.save()
         _write_end(run, effects, result)

@@ -45,9 +45,9 @@ def cli() -> None:
 
 
 def _add_commands() -> None:
-    from engine.cli import flow, run, runs, try_out
+    from engine.cli import flow, run, runs, sandbox, try_out
 
-    for command in (*run.COMMANDS, *runs.COMMANDS, *flow.COMMANDS, *try_out.COMMANDS):
+    for command in (*run.COMMANDS, *runs.COMMANDS, *flow.COMMANDS, *try_out.COMMANDS, *sandbox.COMMANDS):
         cli.add_command(command)
 
 

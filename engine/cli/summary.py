@@ -58,6 +58,8 @@ def _outcome(run: RunFolder, record: dict[str, object]) -> Panel:
     if usage:
         table.add_row("model calls", f"{usage['model_calls']:,} ({usage['tokens']:,} tokens), reused {usage['reused']}")
         table.add_row("sandbox runs", f"{usage['sandbox_runs']} ({record['sandbox']})")
+    if record.get("unprotected"):
+        table.add_row("protection", "[bold red]none[/bold red]: generated code ran with all your rights")
         table.add_row("time", f"{usage['seconds']} s")
     table.add_row("ended", escape(str(outcome.get("reason", run.status()))))
     status = run.status()

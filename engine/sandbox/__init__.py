@@ -91,7 +91,7 @@ async def open_backend(
     name: str, python: Environment, cache: Path, *, limits: Limits, image: str | None = None, pull: bool = False
 ) -> Sandbox:
     """A backend that nothing is known of yet. Raises InputError for what the machine lacks, or SandboxError."""
-    if lack := _lacking(name):
+    if lack := lacking(name):
         raise InputError(lack)
     if name == "podman":
         from engine.sandbox.podman import open_podman
@@ -102,7 +102,7 @@ async def open_backend(
     return ConfinedSandbox(name, python, cache)
 
 
-def _lacking(name: str) -> str | None:
+def lacking(name: str) -> str | None:
     """What this machine lacks for a backend, and how to get it; None if nothing."""
     if name == "podman":
         from engine.sandbox.containers import service

@@ -172,7 +172,7 @@ def _options(kind: Kind) -> dict[str, Any]:
         "hostname": "sandbox",
         "user": f"{contained.USER}:{contained.USER}",
         "workdir": contained.WORK,
-        "network_mode": "bridge" if limits.network else "none",
+        "network_mode": "host" if limits.network else "none",
         "use_image_hosts": True,  # else it shows the names of this machine
         "mem_limit": memory,
         "memswap_limit": memory,
