@@ -153,7 +153,7 @@ def sweep(client: PodmanClient) -> None:
     """Remove the containers whose owner is dead."""
     from podman.errors import PodmanError
 
-    for one in client.containers.list(all=True, filters={"label": [owner.LABEL]}):
+    for one in client.containers.list(all=True, filters={"label": owner.LABEL}):
         if owner.is_dead(str(one.labels.get(owner.LABEL, ""))):
             with suppress(PodmanError):  # it removes itself, or another sweep does it
                 one.remove(force=True, v=True)

@@ -102,8 +102,8 @@ def _python_of(client: PodmanClient, image: str) -> tuple[str, str]:
     )
     try:
         container.start()
-        code, said = container.exec_run(["python3", "-I", "-c", _ASK])
-        suffix, python = json.loads(cast("bytes", said)) if code == 0 else ("none", "")
+        code, said = container.exec_run(["python3", "-I", "-c", _ASK], demux=True)
+        suffix, python = json.loads(cast("tuple[bytes, bytes]", said)[0]) if code == 0 else ("none", "")
         return str(suffix), str(python)
     except (PodmanError, ValueError) as error:
         raise SandboxError(f"the image {image} cannot be used: {error}") from error
