@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -66,7 +66,7 @@ def _candidates(backend: str, limits: Limits, image: str | None, unprotected: bo
         other = "--unsafe-no-sandbox" if unprotected else f"the backend {backend}"
         raise InputError(f"sandbox: only podman runs an image ({image}), and {other} was asked for; drop one of them")
     if sys.platform != "linux":
-        raise InputError(f"no sandbox, so no generated code is run: it needs Linux, and this is {platform.system()}")
+        raise InputError(f"no sandbox, so no generated code is run: it needs Linux, and this is {os.uname().sysname}")
     if image:
         return ("podman",)
     return BACKENDS if backend == "auto" else (backend,)
@@ -123,5 +123,5 @@ def _lacking_for_sandlock() -> str | None:
     found, needed = sandlock.landlock_abi_version(), sandlock.min_landlock_abi()
     if found >= needed:
         return None
-    kernel = f"this is Linux {platform.release()}, with {f'version {found}' if found > 0 else 'none'}"
+    kernel = f"this is Linux {os.uname().release}, with {f'version {found}' if found > 0 else 'none'}"
     return f"it needs Linux 6.12 or later with Landlock switched on (version {needed} of it; {kernel})"
