@@ -50,6 +50,7 @@ def create_fork(
         "reruns": told["reruns"],
         "approvals": told["approvals"],
         "parent": ancestry,
+        "unprotected": told.get("unprotected", False) or record["unprotected"],
     }
 
     def fill(folder: Path) -> None:

@@ -28,6 +28,7 @@ class RunOptions:
     base_url      in the place of all addresses
     record        a file that keeps what the models say
     replay_drift  whether a recorded answer may serve when only its place matches
+    unprotected   generated code runs without a sandbox; asked for anew each time that a run goes on
     """
 
     model: str | None = None
@@ -35,6 +36,7 @@ class RunOptions:
     record: Path | None = None
     replay_drift: Literal["refuse", "warn"] = "refuse"
     seed: int = 0
+    unprotected: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The options as plain data; `from_json` reads them back."""
@@ -75,7 +77,13 @@ async def open_tools(flow: Flow, options: RunOptions) -> AsyncIterator[Tools]:
     async with AsyncExitStack() as stack:
         relay = Relay()
         models = _open_models(flow, options, stack, relay)
-        sandbox = await open_sandbox(flow.sandbox.get("backend", "auto"), limits=limits)
+        sandbox = await open_sandbox(
+            flow.sandbox.get("backend", "auto"),
+            limits=limits,
+            image=flow.sandbox.get("image"),
+            pull=flow.sandbox.get("pull", False),
+            unprotected=options.unprotected,
+        )
         stack.push_async_callback(sandbox.close)
         yield Tools(models, sandbox, limits, relay)
 

@@ -29,6 +29,7 @@ def first_record(flow: Flow, inputs: Inputs, options: RunOptions, tools: Tools) 
             "langgraph": version("langgraph"),
             "python": sys.version.split()[0],
         },
+        "unprotected": options.unprotected,
         "created": _now(),
         "parent": None,
         "thread": secrets.token_hex(8),
@@ -61,7 +62,8 @@ def resumed(
     at = plan.next if plan else None
     step = {"node": at.node, "visit": at.visit} if at else {}
     note = {"at": _now(), **step, "why": plan.why if plan else "it had not begun", "flow": flow.digest}
-    return {**how, "reruns": reruns, "resumed": [*record["resumed"], note]}
+    unprotected = record.get("unprotected", False) or options.unprotected  # once it was, it stays so
+    return {**how, "unprotected": unprotected, "reruns": reruns, "resumed": [*record["resumed"], note]}
 
 
 def approve(run: RunFolder) -> None:

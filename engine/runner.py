@@ -199,8 +199,6 @@ def refuse_unsupported(flow: Flow) -> None:
     for node in flow.nodes.values():
         if node.flow and node.map is not None:
             raise InputError(f"{node.place}: node '{node.name}': a flow as a node cannot have a map yet; remove 'map'")
-    if flow.sandbox.get("network"):
-        raise InputError(f"{flow.name}: sandbox.network: a sandbox with a network is not supported; remove it")
 
 
 async def _execute(
@@ -224,6 +222,8 @@ async def _execute(
         for role in sorted(flow.models.keys() - (roles := declared_roles(flow))):
             said = f"models.{role} has no effect: no node has this role; they have: {', '.join(sorted(roles))}"
             events.emit("model warning", what=said)
+        if options.unprotected:
+            events.emit("unprotected", why="--unsafe-no-sandbox")
         result = await _watched(run, flow, steps, watch, plan)
         budget.save()
         _write_end(run, effects, result)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import sandboxes
 from tests.support.command import ROOT, flowrun
 
 DEMO = ("flows/codeteam.yaml", "--input", "requirements=examples/cronwhen/README.md")
@@ -19,3 +20,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     done = flowrun(*DEMO, "--model", f"replay:{recording}", "--runs", runs, PYTHONHASHSEED="1")
     assert done.returncode == 0, done.stdout + done.stderr
     return next(path.parent for path in runs.glob("*/run.json")), done.stdout
+
+
+def pytest_sessionfinish() -> None:
+    sandboxes.close_all()

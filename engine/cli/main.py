@@ -45,9 +45,9 @@ def cli() -> None:
 
 
 def _add_commands() -> None:
-    from engine.cli import corpus, flow, models, run, runs, try_out
+    from engine.cli import corpus, flow, models, run, runs, sandbox, try_out
 
-    modules = (run, runs, flow, corpus, models, try_out)
+    modules = (run, runs, flow, corpus, models, sandbox, try_out)
     for command in (command for module in modules for command in module.COMMANDS):
         cli.add_command(command)
 

@@ -51,6 +51,13 @@ model_options = [
     ),
 ]
 
+unsafe_option = click.option(
+    "--unsafe-no-sandbox",
+    "unprotected",
+    is_flag=True,
+    help="Run generated code without a sandbox, with all your rights: on a machine that may be lost.",
+)
+
 
 def with_model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose a model."""
@@ -67,6 +74,7 @@ def with_model_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change a value of the flow (params.x=3).")
 @click.option("--set-file", "set_files", multiple=True, metavar="PATH=FILE", help="The same, with a file's text.")
 @with_model_options
+@unsafe_option
 @click.option("--seed", type=int, default=0, show_default=True, help="For everything drawn by chance.")
 @runs_option
 @quiet_option
@@ -79,6 +87,7 @@ def run(
     base_url: str | None,
     record: Path | None,
     replay_drift: Literal["refuse", "warn"] | None,
+    unprotected: bool,
     seed: int,
     root: Path,
     quiet: bool,
@@ -91,8 +100,8 @@ def run(
 
     loaded = check_flow(flow, sets=sets, set_files=set_files)
     given = read_inputs(loaded, read_pairs(inputs))
-    options = RunOptions(model, base_url, record, replay_drift or "refuse", seed)
-    return _run_to_end(lambda watch: start_run(loaded, given, options, root, watch), quiet)
+    options = RunOptions(model, base_url, record, replay_drift or "refuse", seed, unprotected)
+    return _run_to_end(lambda watch: start_run(loaded, given, options, root, watch), quiet, unprotected=unprotected)
 
 
 @click.command()
@@ -106,6 +115,7 @@ def run(
 )
 @click.option("--discard-changes", is_flag=True, help="Throw away what was changed by hand in the repository.")
 @with_model_options
+@unsafe_option
 @runs_option
 @quiet_option
 def resume(
@@ -120,6 +130,7 @@ def resume(
     base_url: str | None,
     record: Path | None,
     replay_drift: Literal["refuse", "warn"] | None,
+    unprotected: bool,
     root: Path,
     quiet: bool,
 ) -> int:
@@ -132,10 +143,10 @@ def resume(
     from engine.runs import find_run
 
     found = find_run(root, name)
-    options = options_of(found, model, base_url, record, replay_drift)
+    options = options_of(found, model, base_url, record, replay_drift, unprotected)
     loaded = check_flow(flow or str(found.path / "flow.yaml"), sets=sets)
     choices = ResumeChoices(rerun, changed_inputs or "refuse", discard_changes)
-    return _run_to_end(lambda watch: resume_run(found, loaded, options, choices, watch), quiet, dry_run)
+    return _run_to_end(lambda watch: resume_run(found, loaded, options, choices, watch), quiet, dry_run, unprotected)
 
 
 @click.command()
@@ -145,6 +156,7 @@ def resume(
 @click.option("--set", "sets", multiple=True, metavar="PATH=VALUE", help="Change a value of the flow (params.x=3).")
 @click.option("--dry-run", is_flag=True, help="Only say what would be shared and run.")
 @with_model_options
+@unsafe_option
 @runs_option
 @quiet_option
 def fork(
@@ -157,6 +169,7 @@ def fork(
     base_url: str | None,
     record: Path | None,
     replay_drift: Literal["refuse", "warn"] | None,
+    unprotected: bool,
     root: Path,
     quiet: bool,
 ) -> int:
@@ -170,9 +183,9 @@ def fork(
     from engine.runs import find_run
 
     found = find_run(root, name)
-    options = options_of(found, model, base_url, record, replay_drift)
+    options = options_of(found, model, base_url, record, replay_drift, unprotected)
     loaded = check_flow(flow or str(found.path / "flow.yaml"), sets=sets)
-    return _run_to_end(lambda watch: fork_run(found, at, loaded, options, root, watch), quiet, dry_run)
+    return _run_to_end(lambda watch: fork_run(found, at, loaded, options, root, watch), quiet, dry_run, unprotected)
 
 
 @click.command()
@@ -215,8 +228,9 @@ def options_of(
     base_url: str | None,
     record: Path | None,
     replay_drift: Literal["refuse", "warn"] | None,
+    unprotected: bool = False,
 ) -> RunOptions:
-    """A run's options, with what the user chose now."""
+    """A run's options, with what the user chose now; to be without a sandbox is never taken over."""
     from dataclasses import replace
 
     from engine.models import ModelSpec
@@ -231,6 +245,7 @@ def options_of(
         record or before.record,
         replay_drift or before.replay_drift,
         before.seed,
+        unprotected,
     )
 
 
@@ -245,7 +260,7 @@ def read_pairs(given: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _run_to_end(start: Start, quiet: bool, dry_run: bool = False) -> int:
+def _run_to_end(start: Start, quiet: bool, dry_run: bool = False, unprotected: bool = False) -> int:
     import asyncio
 
     from engine.cli.progress import Progress
@@ -261,6 +276,8 @@ def _run_to_end(start: Start, quiet: bool, dry_run: bool = False) -> int:
         listeners = () if quiet else (Progress().show,)
         return await start(Watch(listeners, _on_start(quiet), planned))
 
+    if unprotected and not dry_run:
+        click.echo("UNPROTECTED (--unsafe-no-sandbox): generated code runs with all your rights", err=True)
     result = asyncio.run(work())
     if result is None:
         return 0

@@ -88,6 +88,8 @@ def _outcome(run: RunFolder, record: dict[str, Any]) -> Panel:
         if usage.get("drifted"):
             table.add_row("drifted", f"{usage['drifted']} answers were recorded for other questions: {_DRIFT}")
         table.add_row("sandbox runs", f"{usage['sandbox_runs']} ({record['sandbox']})")
+    if record.get("unprotected"):
+        table.add_row("protection", "[bold red]none[/bold red]: generated code ran with all your rights")
         table.add_row("time", f"{usage['seconds']} s")
     table.add_row("ended", escape(str(outcome.get("reason", run.status()))))
     status = run.status()

@@ -7,7 +7,6 @@ throttle do, with a delay of a tenth of a second.
 from __future__ import annotations
 
 import os
-import platform
 import re
 import resource
 import shutil
@@ -87,10 +86,10 @@ def lacking() -> str | None:
     programs = {"bwrap": "bubblewrap"} | ({"setpriv": "util-linux"} if os.geteuid() == 0 else {})
     for program, package in programs.items():
         if shutil.which(program) is None:
-            return f"it needs the program {program}: install {package} with the system's package manager"
-    version = tuple(map(int, re.findall(r"\d+", platform.release())[:2]))
+            return f"it needs the program {program}: install {package} with the system's package manager (apt-get install {package})"
+    version = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
     if os.geteuid() != 0 and version < (5, 14):  # before, all processes of the user counted, not the sandbox's own
-        return f"it needs Linux 5.14 or later to count processes; this is {platform.release()}"
+        return f"it needs Linux 5.14 or later to count processes; this is {os.uname().release}"
     return None
 
 

@@ -125,7 +125,7 @@ async def _pip(wanted: Sequence[str], site: Path, *options: str) -> str | None:
 
     `--target` and not `--python`, which would start the environment's Python here and with it what was just installed.
     """
-    python = sys.executable if importlib.util.find_spec("pip") else _base_python()
+    python = sys.executable if importlib.util.find_spec("pip") else base_python()
     command = [python, "-I", "-m", "pip", "install", "--target", str(site), *_PIP, *options, *wanted]
     said, code = await _command(command)
     if code == 0:
@@ -161,7 +161,7 @@ async def _finish(aside: Path, place: Path) -> None:
     if not (site / "pytest" / "__init__.py").exists():
         raise SandboxError("pytest cannot be copied from flowrun's own environment; install it anew with pip")
     await asyncio.to_thread(_settle_scripts, aside, place)
-    await _command([_base_python(), "-I", "-S", "-m", "compileall", "-q", "-j", "0", str(site)])
+    await _command([base_python(), "-I", "-S", "-m", "compileall", "-q", "-j", "0", str(site)])
     await asyncio.to_thread(_open_to_all, aside)
     try:
         aside.rename(place)
@@ -207,13 +207,14 @@ def _settle_scripts(aside: Path, place: Path) -> None:
             target.chmod(0o755)
 
 
-def _base_python() -> str:
+def base_python() -> str:
+    """The interpreter that environments are made of."""
     return str(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def _base() -> tuple[Path, ...]:
     """What the base interpreter consists of: its prefixes, its executable, its shared library."""
-    places = {Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(_base_python()).resolve()}
+    places = {Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(base_python()).resolve()}
     if library := sysconfig.get_config_var("INSTSONAME"):
         places.add(Path(sysconfig.get_config_var("LIBDIR")) / library)
     return tuple(sorted(one for one in places if one.exists() and one != Path("/")))

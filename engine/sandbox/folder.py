@@ -8,7 +8,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -26,17 +26,8 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def make(files: Mapping[str, bytes], *, disk: int) -> Path:
-    """A new temporary folder with PARTS in it, of which `work` holds `files`.
-
-    Raises SandboxError for a path that may not be written, or for more than `disk` bytes.
-    """
-    for path in files:
-        if why := paths.fault(path):
-            raise SandboxError(f"{path!r} cannot be put into the sandbox: {why}")
-    if inside := paths.clash(files):
-        raise SandboxError(f"'{inside}' cannot be both a file and a folder in the sandbox")
-    if (size := sum(map(len, files.values()))) > disk:
-        raise SandboxError(f"{size} bytes of files do not fit into the sandbox, which has room for {disk}")
+    """A new temporary folder with PARTS in it, of which `work` holds `files`. Raises SandboxError as `check` does."""
+    check(files, disk=disk)
     base = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
     try:
         for name in PARTS:
@@ -49,6 +40,17 @@ def make(files: Mapping[str, bytes], *, disk: int) -> Path:
         shutil.rmtree(base, ignore_errors=True)
         raise
     return base
+
+
+def check(files: Mapping[str, bytes], *, disk: int) -> None:
+    """Raise SandboxError for a path that may not be written, or for more than `disk` bytes."""
+    for path in files:
+        if why := paths.fault(path):
+            raise SandboxError(f"{path!r} cannot be put into the sandbox: {why}")
+    if inside := paths.clash(files):
+        raise SandboxError(f"'{inside}' cannot be both a file and a folder in the sandbox")
+    if (size := sum(map(len, files.values()))) > disk:
+        raise SandboxError(f"{size} bytes of files do not fit into the sandbox, which has room for {disk}")
 
 
 def give(base: Path, user: int) -> None:
@@ -110,15 +112,15 @@ def remove(base: Path) -> None:
         base.rmdir()
 
 
-def empty(base: Path) -> None:
-    """Remove what is in a folder.
+def empty(base: Path, *, keep: Collection[str] = ()) -> None:
+    """Remove what is in a folder, but for names to keep; the folder itself may be another user's.
 
     A folder in a folder is first moved up beside it, so no path gets long and no recursion deep.
     """
     numbers = count()
     top = _open(str(base), None)
     try:
-        while names := os.listdir(top):  # noqa: PTH208 - a descriptor, not a path
+        while names := set(os.listdir(top)).difference(keep):  # noqa: PTH208 - a descriptor, not a path
             for name in names:
                 _flatten(name, top, numbers)
     finally:
@@ -158,7 +160,8 @@ def _open(name: str, parent: int | None) -> int:
     """A folder opened for listing after its permissions were set so that it can be."""
     place = os.open(name, _ENTER, dir_fd=parent)
     try:
-        Path(f"/proc/self/fd/{place}").chmod(0o700)
+        with suppress(PermissionError):  # another user's; then it must be open as it is
+            Path(f"/proc/self/fd/{place}").chmod(0o700)
         return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place)
     finally:
         os.close(place)

@@ -18,7 +18,7 @@ from engine.sandbox import seccomp
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
-_PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 22, 24, 28
+_PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 4, 22, 24, 28
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _SECCOMP_MODE_FILTER = 2
 _NO_ROOT_LOCKED = 0b11  # being root gives no capabilities, and this cannot be undone
@@ -46,7 +46,7 @@ def give_up(folder: Path, *, shm: Path) -> bool:
     if namespace:
         _read_only_but(folder, shm)
     else:
-        _filter(seccomp.ignore_attributes())
+        refuse_calls(seccomp.ignore_attributes())
     drop_capabilities()
     return namespace
 
@@ -94,7 +94,12 @@ def _set_mount(place: bytes, flags: int, *, add: int = 0, remove: int = 0) -> No
     _checked("mount_setattr", done)
 
 
-def _filter(program: bytes) -> None:
+def hide() -> None:
+    """Let no other process of the same user look into this one: not its memory, its descriptors, its environment."""
+    _checked("prctl", _LIBC.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0))
+
+
+def refuse_calls(program: bytes) -> None:
     """Put this process, and all that it starts, under a seccomp filter."""
     code = ctypes.create_string_buffer(program, len(program))
     head = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))

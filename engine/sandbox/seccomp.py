@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-import platform
+import os
 import struct
 from collections.abc import Sequence
 
@@ -35,12 +35,12 @@ _CLONE3 = 435
 
 def ignore_attributes() -> bytes:
     """A filter under which changing permission bits and extended attributes succeeds and does nothing."""
-    return _program(_answer(_ATTRIBUTES[platform.machine()], 0))
+    return _program(_answer(_ATTRIBUTES[os.uname().machine], 0))
 
 
 def deny_dangerous() -> bytes:
     """A filter that refuses what generated code has no use for and a kernel has had holes in."""
-    clone = _CLONE[platform.machine()]
+    clone = _CLONE[os.uname().machine]
     no_new_user_namespace = [
         (_EQUAL, 0, 3, clone),
         (_LOAD, 0, 0, _FIRST_ARGUMENT),
@@ -49,7 +49,7 @@ def deny_dangerous() -> bytes:
         (_LOAD, 0, 0, _NUMBER),
     ]
     # The arguments of clone3 cannot be seen, so it is said not to exist; C libraries then use clone.
-    rules = [*_answer((_CLONE3,), errno.ENOSYS), *_answer(_DANGEROUS[platform.machine()], errno.EPERM)]
+    rules = [*_answer((_CLONE3,), errno.ENOSYS), *_answer(_DANGEROUS[os.uname().machine], errno.EPERM)]
     return _program([*rules, *no_new_user_namespace])
 
 
@@ -67,7 +67,7 @@ def _answer(calls: Sequence[int], number: int) -> list[_Instruction]:
 def _program(rules: Sequence[_Instruction]) -> bytes:
     start: list[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
-        (_EQUAL, 1, 0, _ARCHITECTURES[platform.machine()]),
+        (_EQUAL, 1, 0, _ARCHITECTURES[os.uname().machine]),
         (_RETURN, 0, 0, _KILL),  # calls in another architecture's numbering
         (_LOAD, 0, 0, _NUMBER),
         (_AT_LEAST, 0, 1, _X32),

@@ -14,7 +14,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -45,38 +45,53 @@ class Started(Protocol):
 def main() -> None:
     """Read an order, obey it, answer."""
     order = json.loads(sys.stdin.buffer.readline())
-    answer, streams = run(order)
+    answer, streams = run(order, _starter(order["backend"]), lambda: _exceeded(order), sys.stdin.fileno())
+    say(answer, [stream.kept for stream in streams])
+
+
+def say(answer: Mapping[str, Any], contents: Sequence[bytes | bytearray]) -> None:
+    """Answer: a line of JSON, then the contents whose sizes it names."""
     out = sys.stdout.buffer
     out.write(json.dumps(answer).encode() + b"\n")
-    for stream in streams:
-        out.write(stream.kept)
+    for content in contents:
+        out.write(content)
     out.flush()
 
 
-def run(order: Mapping[str, Any]) -> tuple[dict[str, Any], list[Stream]]:
-    """Run the command of an order; returns the answer and what it wrote to stdout and stderr."""
-    base = Path(order["base"])
+def run(
+    order: Mapping[str, Any],
+    start: Callable[[Mapping[str, Any]], Started],
+    exceeded: Callable[[], str | None],
+    lifeline: int,
+) -> tuple[dict[str, Any], list[Stream]]:
+    """Run the command of an order; returns the answer and what it wrote to stdout and stderr.
+
+    start     confines and starts it
+    exceeded  says which limit that the confinement does not bound is exceeded, if one is
+    lifeline  a file descriptor; when its other end closes, all is killed and this process ends
+    """
     privileges.adopt_orphans()
     _bound(order)
-    start = time.monotonic()
-    started = _starter(order["backend"])(order)
+    began = time.monotonic()
+    started = start(order)
     streams = [Stream(pipe, order["output"]) for pipe in (started.stdout, started.stderr)]
     ended = until_the_end(
         started.wait,
         started.kill,
         streams,
-        deadline=start + order["timeout"],
-        lifeline=sys.stdin.fileno(),
-        exceeded=lambda: _exceeded(order, base),
+        deadline=began + order["timeout"],
+        lifeline=lifeline,
+        exceeded=exceeded,
     )
     if ended == "abandoned":
-        folder.empty(base)
+        folder.empty(Path(order["base"]))
         sys.exit(1)
+    ended = ended or exceeded()  # what it wrote since the last look
     exit_code, why = (None, ended) if ended else _verdict(started.wait())
     answer = {
         "ended": why,
         "exit_code": exit_code,
-        "duration": time.monotonic() - start,
+        "duration": time.monotonic() - began,
         "peak_memory": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
         "totals": [one.total for one in streams],
         "kept": [len(one.kept) for one in streams],
@@ -89,19 +104,22 @@ def _starter(backend: str) -> Callable[[Mapping[str, Any]], Started]:
         from engine.sandbox import bubblewrap
 
         return bubblewrap.start
+    if backend == "unprotected":
+        from engine.sandbox import unprotected
+
+        return unprotected.start
     from engine.sandbox import sandlock
 
     return sandlock.start
 
 
-def _exceeded(order: Mapping[str, Any], base: Path) -> str | None:
-    """What the confinement itself does not bound."""
+def _exceeded(order: Mapping[str, Any]) -> str | None:
     found = processes.descendants()
     if processes.memory(found, enough=order["memory"]) > order["memory"]:
         return "memory"
     if len(found) > order["processes"] + 2:  # bubblewrap itself is two
         return "processes"
-    return "disk" if folder.used(base, most_entries=_MOST_ENTRIES) > order["disk"] else None
+    return "disk" if folder.used(Path(order["base"]), most_entries=_MOST_ENTRIES) > order["disk"] else None
 
 
 def _bound(order: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.sandbox.confined import ConfinedSandbox
+from engine.sandbox.base import Sandbox
 from engine.sandbox.environment import Environment, environment
 from tests.support.sandboxes import environments, opened, run
 
@@ -70,8 +70,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sandbox(cache: Path) -> ConfinedSandbox:
-    return ConfinedSandbox(opened("auto", cache).name, make(cache), cache)
+def sandbox(cache: Path) -> Iterator[Sandbox]:
+    found = opened("auto", cache)
+    yield found
+    asyncio.run(found.use([]))
 
 
 def make(cache: Path, *requirements: str) -> Environment:
@@ -79,7 +81,7 @@ def make(cache: Path, *requirements: str) -> Environment:
 
 
 def test_declared_requirements_are_there_and_nothing_else_runs(
-    sandbox: ConfinedSandbox, cache: Path, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert asyncio.run(sandbox.use(["alpha", "hooked"])) == {}
     assert run(sandbox, "import alpha, beta, pytest; print(alpha.NAME, beta.VALUE)").stdout == "alpha 2 7\n"
@@ -91,9 +93,7 @@ def test_declared_requirements_are_there_and_nothing_else_runs(
     assert "No module named 'alpha'" in run(sandbox, "import alpha").stderr
 
 
-def test_what_cannot_be_installed_is_told_and_the_rest_is_there(
-    sandbox: ConfinedSandbox, cache: Path, index: Path
-) -> None:
+def test_what_cannot_be_installed_is_told_and_the_rest_is_there(sandbox: Sandbox, cache: Path, index: Path) -> None:
     wanted = ["alpha==1.0", "alpha==2.0", "late>=1", "source", "json", "not a name", "x @ file:///etc/passwd", "-r x"]
     failed = asyncio.run(sandbox.use(wanted))
     assert failed.keys() == {*wanted} - {"alpha==1.0"}

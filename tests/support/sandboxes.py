@@ -13,6 +13,8 @@ from engine.errors import InputError
 from engine.sandbox import open_sandbox
 from engine.sandbox.base import Limits, Sandbox, SandboxResult
 
+_open: list[Sandbox] = []
+
 LIMITS = Limits(memory=256 * 2**20, cpus=1.0, timeout=20.0)
 
 
@@ -25,11 +27,19 @@ def environments(factory: pytest.TempPathFactory) -> Path:
 def opened(backend: str, cache: Path) -> Sandbox:
     """An open sandbox; skips the test where the machine lacks what it needs, and fails where it does not hold."""
     try:
-        return asyncio.run(open_sandbox(backend, limits=LIMITS, cache=cache))
+        sandbox = asyncio.run(open_sandbox(backend, limits=LIMITS, cache=cache))
     except InputError as error:
         if "it needs" not in str(error):
             raise
         pytest.skip(str(error))
+    _open.append(sandbox)
+    return sandbox
+
+
+def close_all() -> None:
+    """Close what was opened in this session."""
+    while _open:
+        asyncio.run(_open.pop().close())
 
 
 def run(
