@@ -60,11 +60,6 @@ async def ask_within(
             limit = min(named, estimate_messages(messages) * 3 // 4)
 
 
-def without_lines_after_colon(text: str) -> str:
-    """A tree's paths without what the files are for."""
-    return "\n".join(line.partition(": ")[0] for line in text.splitlines())
-
-
 def shortened(share: float, between: str = r"\n\n") -> Callable[[str], str]:
     """Each block of a text cut to a share of its lines, and marked so. `between` is a pattern of what parts blocks."""
 

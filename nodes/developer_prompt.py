@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodes.compact import Cut, Prompt, dropped, shortened, without_lines_after_colon
+from nodes.compact import Cut, Prompt, dropped, shortened
 from nodes.contract import Contract, module_name
 
 _PROMPTS = Path(__file__).parent / "prompts"
@@ -25,9 +25,8 @@ _WHOLE_FILE = (
 
 # What matters least is cut first. The contract's part of the file, its content and the findings' messages always stay.
 CUTS: Sequence[Cut] = (
-    ("tree", without_lines_after_colon),
-    ("requirements", shortened(0.6, _SPANS)),
     ("tree", dropped),
+    ("requirements", shortened(0.6, _SPANS)),
     ("briefs", shortened(0.6)),
     ("requirements", shortened(0.4, _SPANS)),
     ("briefs", shortened(0.4)),
@@ -54,7 +53,7 @@ def developer_prompt(
     slots = {
         "stack": json.dumps(contract.data["tech_stack"], ensure_ascii=False),
         "dependencies": ", ".join(contract.data["dependencies"]) or "none beyond the standard library",
-        "tree": outline(contract),
+        "tree": "\n".join(contract.data["repo_tree"]),
         "path": path,
         "module": module_name(path) if path.endswith(".py") else "no Python module",
         "fragment": fragment(contract.files[path]),
@@ -71,11 +70,6 @@ def developer_prompt(
         "form": _WHOLE_FILE if whole else _PATCH_OR_FILE.replace("${path}", path),
     }
     return Prompt(_PROMPTS / "repair.md", slots, REPAIR_CUTS)
-
-
-def outline(contract: Contract) -> str:
-    """The tree with a line on each file's purpose."""
-    return "\n".join(f"{path}: {contract.files[path]['purpose']}" for path in contract.data["repo_tree"])
 
 
 def fragment(entry: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from engine.prompts import render
 from nodes.briefs import brief
 from nodes.compact import Prompt, ask_within
 from nodes.contract import Contract, is_test, module_name
-from nodes.developer_prompt import CUTS, fragment, outline, requirement_spans
+from nodes.developer_prompt import CUTS, fragment, requirement_spans
 from nodes.packaging_check import check_packaging
 from nodes.schedule import PACKAGING
 from nodes.testing import TestRun, run_own_tests, run_qa_tests, temporary_test
@@ -139,7 +139,7 @@ class _Tester:
         return {
             "path": self.path,
             "module": module_name(self.path),
-            "tree": outline(contract),
+            "tree": "\n".join(contract.data["repo_tree"]),
             "fragment": fragment(entry),
             "requirements": requirement_spans(self.inputs["document"], entry),
             "briefs": "\n\n".join(briefs) or "(it depends on no file)",
