@@ -2,8 +2,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+ARMS   := codeteam codeteam-no-rag codeteam-no-alloc codeteam-no-git
 
-.PHONY: help demo corpus picture test lint bench clean
+.PHONY: help demo corpus ablation picture test lint bench clean
 
 help:            ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -18,11 +19,19 @@ $(READY): pyproject.toml constraints.txt
 demo: corpus     ## a README becomes a tested repository, with recorded model answers
 	@echo "==> flowrun flows/codeteam.yaml on examples/cronwhen/README.md; the model's answers are recorded, all else is real"
 	@$(BIN)/flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md \
-	    --set rag.corpus=./.corpus/demo --model replay:examples/cronwhen/recording.jsonl
+	    --set rag.corpus=./.corpus/demo --model replay:examples/cronwhen/codeteam.jsonl
 
 corpus: $(READY) ## a small corpus of design references in .corpus/demo, from packages that are installed here
 	@echo "==> flowrun corpus build ./.corpus/demo @examples/corpus.txt"
 	@$(BIN)/flowrun corpus build ./.corpus/demo @examples/corpus.txt --quiet
+
+ablation: corpus ## the example in four arms, one mechanism less in each, and their figures side by side
+	@echo "==> four flows, each from a recording of its own"
+	@rm -rf runs/ablation
+	@for arm in $(ARMS); do \
+	    $(BIN)/flowrun flows/$$arm.yaml --input requirements=examples/cronwhen/README.md --set rag.corpus=./.corpus/demo \
+	        --model replay:examples/cronwhen/$$arm.jsonl --runs runs/ablation/$$arm --quiet || exit 1; done
+	@$(BIN)/flowrun runs diff $(foreach arm,$(ARMS),runs/ablation/$(arm)/*)
 
 picture: $(READY) ## draw docs/demo.svg, the terminal at the end of a run
 	@$(BIN)/python docs/picture.py docs/demo.svg
