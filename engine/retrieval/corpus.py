@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engine.retrieval.table import ChunkTable, Entry, Found
 
 _BATCH = 2_000  # chunks that are embedded and written at once
-_DEPTH = 4  # a hybrid search looks so many times as deep as was asked
+_DEPTH = 4  # a search looks so many times deeper than asked: ranks are fused, and among equals the order decides
 _SHALLOWEST = 40
 _LONGEST = 4_000  # characters of a query whose words are looked for; each costs time
 
@@ -196,7 +196,7 @@ class Corpus:
     @property
     def _table(self) -> ChunkTable:
         if self._rows is None:
-            os.environ.setdefault("LANCE_LOG", "error")  # what it warns of is handled, or raised, here
+            os.environ.setdefault("LANCEDB_LOG", "error")  # what it warns of is handled, or raised, here
             from engine.retrieval.table import ChunkTable
 
             self._rows = ChunkTable(self.folder, self.record.dimension)
@@ -234,7 +234,7 @@ class Corpus:
     ) -> list[Hit]:
         if k < 1 or not self._is_filled():
             return []
-        depth = max(k * _DEPTH, _SHALLOWEST) if mode == "hybrid" else k
+        depth = max(k * _DEPTH, _SHALLOWEST)
         near, matching = await self._table.find(
             vector if mode != "text" and vector.any() else None,
             query[:_LONGEST] if mode != "vector" else None,
@@ -242,7 +242,7 @@ class Corpus:
             exclude,
         )
         by_vector, by_text = _hits(near, vector), _hits(matching, vector)
-        return fused([by_vector, by_text])[:k] if mode == "hybrid" else by_vector or by_text
+        return (fused([by_vector, by_text]) if mode == "hybrid" else by_vector or by_text)[:k]
 
     async def _count(self) -> int:
         return await self._table.count() if self._table.exists else 0

@@ -75,7 +75,7 @@ class ChunkTable:
         """Put whole repositories in, each in place of what the table has of it."""
         rows = self._rows(digests, chunks, vectors)
         known = _among({one.repository for one in chunks}).to_sql()
-        async with self._opened(create=True) as table:
+        async with self._opened(write=True) as table:
             if await table.count_rows(known):
                 merge = table.merge_insert(["repository", "part"]).when_matched_update_all()
                 await merge.when_not_matched_insert_all().when_not_matched_by_source_delete(known).execute(rows)
@@ -84,7 +84,7 @@ class ChunkTable:
 
     async def remove(self, repository: str) -> None:
         """Remove a repository's chunks."""
-        async with self._opened() as table:
+        async with self._opened(write=True) as table:
             await table.delete(_among([repository]).to_sql())
 
     async def count(self) -> int:
@@ -138,7 +138,7 @@ class ChunkTable:
 
     async def finish(self) -> None:
         """Merge what many writes left, make the indexes that are missing, and take new rows into the others."""
-        async with self._opened() as table:
+        async with self._opened(write=True) as table:
             for name in [one.name for one in await table.list_indices() if await self.broken_index(one.columns[0])]:
                 await table.drop_index(name)
             await table.optimize(cleanup_older_than=_OLD, delete_unverified=True)
@@ -194,19 +194,20 @@ class ChunkTable:
                 return await ask(table)
 
     @asynccontextmanager
-    async def _opened(self, *, create: bool = False) -> AsyncIterator[lancedb.AsyncTable]:
+    async def _opened(self, *, write: bool = False) -> AsyncIterator[lancedb.AsyncTable]:
         """The latest version, which stays what it is whatever others write."""
         try:
             if self._database is None:
                 self._database = await lancedb.connect_async(str(self._folder))
-            if create:
+            if write:
                 yield await self._database.create_table(_TABLE, schema=self._schema(), exist_ok=True)
             else:
                 yield await self._database.open_table(_TABLE)
         except (OSError, RuntimeError, ValueError) as error:
             said = " ".join(str(error).split())[:300]
+            what = "cannot be written, or is damaged" if write else "is damaged"
             raise InputError(
-                f"{self._folder}: the corpus is damaged: {said}\nremove the folder, and build the corpus again"
+                f"{self._folder}: the corpus {what}: {said}\nremove the folder, and build the corpus again"
             ) from error
 
     def _schema(self) -> pa.Schema:
