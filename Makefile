@@ -38,7 +38,7 @@ lint: $(READY)   ## ruff and mypy (strict)
 	@echo "==> mypy"
 	@$(BIN)/mypy
 
-bench: $(READY)  ## measure speed and size, print and write docs/benchmarks.md (about five minutes)
+bench: $(READY)  ## measure speed and size, print and write docs/benchmarks.md (about ten minutes)
 	@echo "==> benchmarks"
 	@$(BIN)/python -m bench $(if $(TWINS),--twins $(TWINS)) $(if $(INDEX),--index)
 

@@ -1,6 +1,6 @@
 """A corpus: a folder of text about repositories that can be searched by vector, by words, or by both.
 
-corpus.json   what it is: its embedder, how its texts were cut, whether its indexes are made
+corpus.json   what it is: its embedder, how its texts were cut, whether it is finished
 chunks.lance  the chunks and their vectors
 lock          held by the process that writes
 """
@@ -8,6 +8,7 @@ lock          held by the process that writes
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import InputError
-from engine.locks import locked
+from engine.locks import is_locked, locked
 from engine.retrieval.base import Chunk, Embedder, Hit, Mode
 from engine.retrieval.embeddings import open_embedder
 from engine.retrieval.ranking import distinct, fused, ranked
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from engine.retrieval.table import ChunkTable, Entry, Found
 
 _BATCH = 2_000  # chunks that are embedded and written at once
-_DEPTH = 4  # a hybrid search looks so many times as deep as was asked
+_DEPTH = 4  # a search looks so many times deeper than asked: ranks are fused, and among equals the order decides
 _SHALLOWEST = 40
+_LONGEST = 4_000  # characters of a query whose words are looked for; each costs time
 
 
 class Corpus:
@@ -111,12 +113,13 @@ class Corpus:
         async with self.writing():
             pending: dict[str, tuple[str, Sequence[Chunk]]] = {}
             waiting = 0
-            for repository, digest, chunks in repositories:
+            for given, digest, chunks in repositories:
+                repository, checked = plain(given), _checked(given, chunks)
                 if waiting >= _BATCH or repository in pending:
                     await self._write(pending)
                     pending, waiting = {}, 0
-                pending[repository] = (digest, _checked(repository, chunks))
-                waiting += len(chunks)
+                pending[repository] = (plain(digest), checked)
+                waiting += len(checked)
             await self._write(pending)
 
     async def remove(self, repository: str) -> None:
@@ -130,7 +133,7 @@ class Corpus:
 
     async def repositories(self) -> list[Entry]:
         """The repositories by name: repository, digest, origin, licence, and the number of chunks."""
-        return await self._table.entries() if self._table.exists else []
+        return await self._table.entries() if self._is_filled() else []
 
     async def chunks(self, repository: str) -> list[Chunk]:
         """A repository's chunks, in order."""
@@ -146,26 +149,17 @@ class Corpus:
 
         Any text may be asked for. Raises ModelError, and InputError for a damaged corpus.
         """
-        if k < 1 or not self._table.exists:
-            return []
-        query = plain(query)
         vector = (await self.embedder.embed([query]))[0]
-        depth = max(k * _DEPTH, _SHALLOWEST) if mode == "hybrid" else k
-        by_vector = by_text = None
-        if mode != "text":
-            by_vector = await self._nearest(vector, depth, exclude)
-        if mode != "vector":
-            by_text = _hits(await self._table.matching(query, depth, exclude), vector)
-        both = [one for one in (by_vector, by_text) if one is not None]
-        return (fused(both) if len(both) > 1 else both[0])[:k]
+        return await self._search(plain(query), vector, k, mode, exclude)
 
     async def best_by_repository(
         self, query: str, k: int, mode: Mode = "vector", exclude: Collection[str] = ()
     ) -> list[Hit]:
-        """The best chunk of each of the best k repositories."""
+        """The best chunk of each of the best k repositories. Raises as `search` does."""
+        vector = (await self.embedder.embed([query]))[0]
         depth = k * _DEPTH
         while True:
-            hits = await self.search(query, depth, mode, exclude)
+            hits = await self._search(plain(query), vector, depth, mode, exclude)
             found = distinct(hits)
             if len(found) >= k or len(hits) < depth:
                 return found[:k]
@@ -176,7 +170,19 @@ class Corpus:
         async with self.writing(), self._turn:
             if self._table.exists:
                 await self._table.finish()
-            self._update(finished=True)
+            self._mark(await self._count())
+
+    async def check(self) -> list[str]:
+        """What is wrong, one sentence each: a build that was stopped, damage, missing indexes. Reads all there is."""
+        if is_locked(self.folder / "lock"):
+            return ["a process is writing to it; check it when that is done"]
+        known = read_record(self.folder).chunks
+        if known is None:
+            return ["its build was stopped: build it again with the same sources; what is there is kept"]
+        try:
+            return await self._faults(known)
+        except InputError as error:
+            return [str(error)]
 
     def _same(self, embedder: Embedder) -> Embedder:
         record = self.record
@@ -190,10 +196,16 @@ class Corpus:
     @property
     def _table(self) -> ChunkTable:
         if self._rows is None:
+            os.environ.setdefault("LANCEDB_LOG", "error")  # what it warns of is handled, or raised, here
             from engine.retrieval.table import ChunkTable
 
             self._rows = ChunkTable(self.folder, self.record.dimension)
         return self._rows
+
+    def _is_filled(self) -> bool:
+        if self.record.chunks and not self._table.exists:
+            raise InputError(f"{self.folder}: the corpus has lost its chunks; remove the folder, and build it again")
+        return self._table.exists
 
     async def _write(self, pending: Mapping[str, tuple[str, Sequence[Chunk]]]) -> None:
         chunks = [one for _, many in pending.values() for one in many]
@@ -203,7 +215,7 @@ class Corpus:
         vectors = [await embedder.embed([one.text for one in part]) for part in parts]
         async with self._turn:
             if chunks:
-                self._update(finished=False)
+                self._mark(None)
                 await self._table.put(digests, chunks, np.concatenate(vectors))
             for repository, (_, many) in pending.items():
                 if not many:
@@ -211,19 +223,44 @@ class Corpus:
 
     async def _remove(self, repository: str) -> None:
         if self._table.exists:
-            self._update(finished=False)
+            self._mark(None)
             await self._table.remove(repository)
 
     async def _of(self, repository: str) -> list[Found]:
-        return await self._table.of(repository) if self._table.exists else []
+        return await self._table.of(repository) if self._is_filled() else []
 
-    async def _nearest(self, vector: NDArray[np.float32], depth: int, exclude: Collection[str]) -> list[Hit]:
-        if not vector.any():
+    async def _search(
+        self, query: str, vector: NDArray[np.float32], k: int, mode: Mode, exclude: Collection[str]
+    ) -> list[Hit]:
+        if k < 1 or not self._is_filled():
             return []
-        return _hits(await self._table.nearest(vector, depth, exclude), vector)
+        depth = max(k * _DEPTH, _SHALLOWEST)
+        near, matching = await self._table.find(
+            vector if mode != "text" and vector.any() else None,
+            query[:_LONGEST] if mode != "vector" else None,
+            depth,
+            exclude,
+        )
+        by_vector, by_text = _hits(near, vector), _hits(matching, vector)
+        return (fused([by_vector, by_text]) if mode == "hybrid" else by_vector or by_text)[:k]
 
-    def _update(self, *, finished: bool) -> None:
-        self.record = replace(read_record(self.folder), finished=finished)
+    async def _count(self) -> int:
+        return await self._table.count() if self._table.exists else 0
+
+    async def _faults(self, known: int) -> list[str]:
+        table, found = self._table, await self._count()
+        faults = [] if found == known else [f"it holds {found} chunks, but {known} when it was finished"]
+        if not found:
+            return faults
+        unsound = await table.unsound_vectors()
+        if unsound:
+            faults.append(f"{unsound} chunks have no vector of length 1: remove the corpus, and build it again")
+        broken = [column for column in ("text", "vector") if await table.broken_index(column)]
+        missing = sorted({*broken, *await table.missing_indexes()})
+        return faults + [f"its index of the {one} is missing or damaged: build it again to renew it" for one in missing]
+
+    def _mark(self, chunks: int | None) -> None:
+        self.record = replace(read_record(self.folder), chunks=chunks)
         write_record(self.folder, self.record)
 
 

@@ -13,7 +13,7 @@ from langchain_openai import OpenAIEmbeddings
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from engine.errors import ModelError
+from engine.errors import InputError, ModelError
 from engine.models.endpoint import Endpoint, find_endpoint
 from engine.models.failures import Failure, Kind
 from engine.models.spec import ModelSpec
@@ -52,7 +52,11 @@ class EndpointEmbedder:
     @classmethod
     def open(cls, model: str, base_url: str | None, api_key_env: str, dimension: int | None) -> EndpointEmbedder:
         """With its dimension, or by asking for it. Raises InputError and ModelError."""
-        endpoint = find_endpoint(ModelSpec(model, base_url, api_key_env))
+        try:
+            endpoint = find_endpoint(ModelSpec(model, base_url, api_key_env))
+        except InputError as error:
+            said = str(error).splitlines()[0]
+            raise InputError(f"{said}\n  The embedder 'local' needs neither address nor key.") from error
         return cls(model, dimension or _count(model, endpoint), endpoint)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

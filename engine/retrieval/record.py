@@ -12,7 +12,14 @@ from engine.errors import InputError
 
 FORMAT = 1
 _FILE = "corpus.json"
-_TYPES = {"name": str, "embedder": str, "dimension": int, "created": str, "finished": bool, "chunking": dict}
+_TYPES: dict[str, Any] = {
+    "name": str,
+    "embedder": str,
+    "dimension": int,
+    "created": str,
+    "chunks": int | None,
+    "chunking": dict,
+}
 
 
 @dataclass(frozen=True)
@@ -21,7 +28,7 @@ class Record:
 
     embedder   the embedder's name, and `dimension` its vectors' length
     created    when, in UTC
-    finished   whether nothing was written since the indexes were made
+    chunks     how many there were when it was finished; None while it is written, or after a build that was stopped
     chunking   how the texts were cut, in their maker's words
     """
 
@@ -29,8 +36,13 @@ class Record:
     embedder: str
     dimension: int
     created: str
-    finished: bool = False
+    chunks: int | None = None
     chunking: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing was written since the indexes were made."""
+        return self.chunks is not None
 
 
 def is_corpus(folder: Path) -> bool:
@@ -63,7 +75,7 @@ def write_record(folder: Path, record: Record) -> None:
         raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
-def _typed(value: Any, name: str, kind: type) -> Any:
+def _typed(value: Any, name: str, kind: Any) -> Any:
     if not isinstance(value, kind):
-        raise ValueError(f"'{name}' is no {kind.__name__}")
+        raise ValueError(f"'{name}' is {value!r:.40}")
     return value
