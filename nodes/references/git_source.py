@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import InputError
-from nodes.references.addresses import SCHEMES
+from nodes.references.addresses import SCHEMES, is_address
 from nodes.references.files import MOST_LISTED, Files, collect
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_FETCHED = 256 * 2**20
 _DEEPEST = 32
+_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=20"  # it asks nobody for a password
 _SECONDS = 60.0  # without an answer
 
 
@@ -25,9 +26,8 @@ class Remote:
 
     def __init__(self, address: str) -> None:
         self._address = address.removeprefix("git+")
-        scheme = self._address.partition("://")[0]
-        if "://" in self._address and scheme not in SCHEMES:
-            raise InputError(f"cannot fetch by '{scheme}'; use {', '.join(SCHEMES)}")
+        if not is_address(self._address):
+            raise InputError(f"is no URL of a Git repository; use {', '.join(SCHEMES)}")
 
     def head(self) -> str:
         """The id of its latest commit, without fetching it."""
@@ -76,7 +76,7 @@ class Remote:
             manager = None
             if self._address.startswith("http"):
                 manager = default_urllib3_manager(None, timeout=_SECONDS)
-            client, path = get_transport_and_path(self._address, pool_manager=manager, quiet=True)  # type: ignore[arg-type]
+            client, path = get_transport_and_path(self._address, pool_manager=manager, quiet=True, ssh_command=_SSH)  # type: ignore[arg-type]
             return ask(client, path)
         except (GitProtocolError, NotGitRepository, urllib3.exceptions.HTTPError) as error:
             raise InputError(f"cannot be fetched: {_reason(error)}") from error

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.5, text/html;q=0.1"
 _MOST_PAGE, _MOST_ARCHIVE = 64 * 2**20, 256 * 2**20
 _SECONDS = 60.0
+_SETTINGS = (":env:.index-url", "download.index-url", "install.index-url", "global.index-url")
 _DEFAULT = re.compile(r"\(default\s+(https?://[^\s)]+)\)")
 
 
@@ -54,8 +55,9 @@ class Release:
 @cache
 def index_address() -> str:
     """The index that pip uses: PIP_INDEX_URL, its configuration, or its default. Raises InputError without any."""
-    given = os.environ.get("PIP_INDEX_URL") or _pip("config", "get", "global.index-url")
-    found = given or next(iter(_DEFAULT.findall(" ".join(_pip("help", "download").split()))), "")
+    found = os.environ.get("PIP_INDEX_URL") or _configured()
+    if not found:
+        found = next(iter(_DEFAULT.findall(" ".join(_pip("help", "download").split()))), "")
     if not found.startswith(("https://", "http://")):
         raise InputError("no package index is known: set PIP_INDEX_URL, or install pip")
     return found.rstrip("/") + "/"
@@ -106,6 +108,13 @@ def download(release: Release) -> IO[bytes]:
         file.close()
         raise InputError("its archive is not the one that the index lists: the digests differ")
     return file
+
+
+def _configured() -> str:
+    """What pip's configuration says. Its list is asked for: getting one value passes over PIP_CONFIG_FILE."""
+    told = dict(line.partition("=")[::2] for line in _pip("config", "list").splitlines())
+    found = next((told[name] for name in _SETTINGS if name in told), "")
+    return found.strip("'\"")
 
 
 def _pip(*arguments: str) -> str:

@@ -19,7 +19,7 @@ from nodes.references.addresses import is_address, name_of, project_of, without_
 from nodes.references.design import design_chunks
 from nodes.references.files import read_regular
 from nodes.references.folder import read_folder
-from nodes.references.identity import Identity, identity_of
+from nodes.references.identity import Identity, identity_of, lineage
 from nodes.references.manifest import read_manifest
 from nodes.references.readme import summarise
 from nodes.references.similarity import likeness, overlap
@@ -70,7 +70,8 @@ def overlaps(one: Identity, target: Identity, thresholds: Thresholds) -> Iterato
     elif shared := one.names & target.names:
         yield f"the same name: {min(shared)}"
     elif related := one.lineage & target.lineage:
-        yield f"a related name: {min(one.names)} and {min(target.names)} ({min(related)})"
+        names = [min(name for name in names if lineage(name) in related) for names in (one.names, target.names)]
+        yield f"a related name: {names[0]} and {names[1]}"
     alike = likeness(one.dependencies, target.dependencies)
     if len(one.dependencies & target.dependencies) >= _FEWEST_DEPENDENCIES and alike >= thresholds.manifest:
         yield f"dependencies: {alike:.2f} of them the same"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -10,11 +11,12 @@ _COUNTED = frozenset(
     {"test", "tests", "testing", "doc", "docs", "examples", "example", "benchmarks", "bench", "locale"}
 )
 _LEVELS = 3
+_METADATA = re.compile(r"\.(?:dist|egg)-info/|^PKG-INFO$")
 
 
 def tree_lines(paths: Sequence[str], *, cut: bool = False) -> list[str]:
     """The tree as paths, a line each: files to the third level; folders below, and of tests, with their counts."""
-    listed = sorted(path for path in paths if not path.startswith("package.dist-info/"))
+    listed = sorted(path for path in paths if not _METADATA.search(path))
     for levels in range(_LEVELS, 0, -1):
         lines = _lines(listed, levels)
         if len(lines) <= _MOST_LINES:
