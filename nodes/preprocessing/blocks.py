@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from nodes.preprocessing import html
@@ -49,7 +49,7 @@ class Block:
     info: str = ""
     items: tuple[Item, ...] = ()
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Its lines as one string; of a list the text of all items."""
         if self.kind == "list":
@@ -88,8 +88,12 @@ def parse_markdown(text: str) -> Parsed:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
+    from nodes.preprocessing.plain_text import plain_list, plain_text
+
     parser = MarkdownIt("commonmark", {"maxNesting": _MOST_NESTING})
     parser.core.ruler.disable(["inline", "text_join"])  # tables, inline markup stay as they are written
+    parser.block.ruler.before("code", "plain_text", plain_text)
+    parser.block.ruler.before("plain_text", "plain_list", plain_list)
     return parser
 
 
@@ -110,12 +114,15 @@ class _Reader:
     def _block(self, token: Token, index: int, after: int, depth: int) -> Iterator[Block]:
         first, last = self._range(token)
         match token.type:
+            case "plain_text":
+                yield Block("paragraph", first, last, tuple(map(str.strip, token.content.split("\n"))))
+            case "plain_list":
+                yield Block("list", first, last, items=tuple(_plain_items(token.content, first, depth)))
+            case "plain_heading":
+                title = token.content.lstrip("#")
+                yield _heading(title, len(token.content) - len(title), first, last, depth)
             case "heading_open":
-                text = " ".join(self._tokens[index + 1].content.split())
-                if depth > 1:
-                    yield Block("paragraph", first, last, (escape_line(text, first=True),))
-                else:
-                    yield Block("heading", first, last, (text,), level=int(token.tag[1]))
+                yield _heading(self._tokens[index + 1].content, int(token.tag[1]), first, last, depth)
             case "paragraph_open":
                 lines = self._tokens[index + 1].content.split("\n")
                 opening = lines[0].strip()
@@ -191,6 +198,21 @@ class _Reader:
         while end > first + 1 and not self._source[end - 1].strip():
             end -= 1
         return first + 1, end
+
+
+def _heading(text: str, level: int, first: int, last: int, depth: int) -> Block:
+    """A heading; in a list it is none."""
+    text = " ".join(text.split())
+    if depth > 1:
+        return Block("paragraph", first, last, (escape_line(text, first=True),))
+    return Block("heading", first, last, (text,), level=level)
+
+
+def _plain_items(content: str, first: int, depth: int) -> Iterator[Item]:
+    for number, line in enumerate(content.split("\n"), first):
+        text = line.lstrip(" ")
+        block = Block("paragraph", number, number, (text[2:].strip(),))
+        yield Item((len(line) - len(text)) // 2 + depth, "-", (block,))
 
 
 def _references(environment: Mapping[str, Any]) -> dict[str, Reference]:

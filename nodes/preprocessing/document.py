@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nodes.preprocessing import phrases, relevance, writer
+from nodes.preprocessing import phrases, relevance, rough, writer
 from nodes.preprocessing.blocks import Block, Item, Parsed, parse_markdown
 from nodes.preprocessing.escaping import escape_line
 from nodes.preprocessing.inline import Inline
@@ -27,12 +28,31 @@ def normalize(text: str, path: str = "") -> dict[str, Any]:
     """The document that schemas/document.schema.json describes, from Markdown or, as `path` or its look says, from
     reStructuredText. Takes any text at all; linear in its length.
     """
+    with _without_collection():
+        return _normalize(text, path)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """No search for cycles while a large document becomes a million objects, all of which stay until the end."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _normalize(text: str, path: str) -> dict[str, Any]:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     text = _ODD_BLANK.sub(" ", text).replace("\0", "\ufffd")
     pipeline = _Pipeline()
     if is_restructured(text, path):
-        with suppress(RecursionError):  # what is nested so deep that docutils gives up is read as Markdown
-            return pipeline.run(text, parse_restructured(text), "")
+        with suppress(RecursionError):  # what is nested so deep that docutils gives up is read as Markdown too
+            if not rough.is_too_much(text):
+                return pipeline.run(text, parse_restructured(text), "")
+        text = rough.to_markdown(text)
     text, title = pipeline.front_matter(text)
     return pipeline.run(text, parse_markdown(text), title)
 
@@ -206,7 +226,7 @@ def _irrelevance(block: Block, opening: bool) -> tuple[str, str] | None:
 def _cleaned(block: Block, inline: Inline) -> Block | None:
     if block.kind == "list":
         items = tuple(item for item in (_cleaned_item(one, inline) for one in block.items) if item is not None)
-        return replace(block, items=items) if items else None
+        return None if not items else block if items == block.items else replace(block, items=items)
     if block.kind == "code":
         return block
     text = inline.clean(block.text)
@@ -220,4 +240,4 @@ def _cleaned(block: Block, inline: Inline) -> Block | None:
 
 def _cleaned_item(item: Item, inline: Inline) -> Item | None:
     blocks = tuple(block for block in (_cleaned(one, inline) for one in item.blocks) if block is not None)
-    return replace(item, blocks=blocks) if blocks else None
+    return None if not blocks else item if blocks == item.blocks else replace(item, blocks=blocks)

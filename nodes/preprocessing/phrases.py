@@ -15,11 +15,14 @@ _INSTALL = re.compile(
     r"(?:install|installing|installation)(?: [\w.+-]+)? (?:from|via|with|using|on|for|in|through|by)\b.*"
 )
 _CONTRIBUTE = re.compile(r"(?:contributing|how to contribute|contribute|contributions) to\b.*")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*|[ivx]+)[.)、．:]?\s+", re.IGNORECASE)
 
 
 def noise(heading: str, title: str = "") -> str | None:
     """What an undoubtedly dropped section is ("licence"), or None. `title` names the project, which may stand in it."""
+    if _says_nothing(heading):
+        return None
     return _match(heading, title, _table("noise")) or (
         "contributors" if _CONTRIBUTE.fullmatch(_words(heading)) else None
     )
@@ -27,6 +30,8 @@ def noise(heading: str, title: str = "") -> str | None:
 
 def doubtful(heading: str, title: str = "") -> str | None:
     """What a section is that usually says nothing about the program ("installation"), or None."""
+    if _says_nothing(heading):
+        return None
     found = _match(heading, title, _table("noise") | _table("doubtful"))
     return found or ("installation" if _INSTALL.fullmatch(_words(heading)) else None)
 
@@ -34,6 +39,17 @@ def doubtful(heading: str, title: str = "") -> str | None:
 def functional(heading: str) -> bool:
     """Whether what is below this heading are parts of the program: commands, options, features."""
     return not _table("functional").keys().isdisjoint(_words(heading).split())
+
+
+def _says_nothing(heading: str) -> bool:
+    """Whether a heading surely holds no phrase, as most headings of a large document, which takes no time to see."""
+    return heading.isascii() and _longest_words().isdisjoint(_words(heading).split())
+
+
+@cache
+def _longest_words() -> frozenset[str]:
+    phrases = [*_table("noise"), *_table("doubtful"), "installing", "contribute", "contributions"]
+    return frozenset(max(phrase.split(), key=len, default="") for phrase in phrases)
 
 
 def _match(heading: str, title: str, table: dict[str, str]) -> str | None:
@@ -58,6 +74,8 @@ def _without(text: str, title: str) -> str:
 @lru_cache(maxsize=4096)
 def _words(text: str) -> str:
     """Lower-case words with single blanks between them; punctuation, emoji and a leading number are gone."""
+    if text.isascii():
+        return " ".join(_ASCII_WORD.findall(_NUMBER.sub("", text.lower().replace("'", "").strip())))
     text = _NUMBER.sub("", unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "").strip())
     kept = (one if unicodedata.category(one)[0] in "LNM" else " " for one in text)
     return " ".join("".join(kept).split())

@@ -12,7 +12,9 @@ from nodes.preprocessing.blocks import Block
 from nodes.preprocessing.inline import Inline, plain
 
 _MARKER = re.compile(r"\{#[^{}\s]{1,300}\}$")
+_BARE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9 ,.()'/&-]*[A-Za-z0-9.()])?)?")  # nothing to take off
 _NUMBER = re.compile(r"(?:\d+(?:\.\d+)*[.):、．]?)[\s_-]+(?=\S)")
+_ASCII_GAP = re.compile(r"[^a-z0-9_]+")
 _ALT = re.compile(r"!\[([^\[\]]{1,200})\]")
 _MOST_LAYERS = 5  # of emphasis around links around images in a heading
 _LONGEST_SLUG = 48
@@ -70,6 +72,8 @@ def set_depths(sections: Sequence[Section]) -> None:
 
 def heading_text(text: str, inline: Inline) -> str:
     """What a heading says: without markers, links, images (their alternative text if there is nothing else)."""
+    if _BARE.fullmatch(text):
+        return text
     heading, before = _unmarked(text), ""
     for _ in range(_MOST_LAYERS):
         if heading == before:
@@ -107,9 +111,12 @@ def set_markers(sections: Sequence[Section]) -> None:
 
 def slug(heading: str) -> str:
     """A heading as a name: lower case, words joined by `-`, no leading number, cut at a word after 48 characters."""
-    text = unicodedata.normalize("NFKC", heading).casefold()
+    text = heading.lower() if heading.isascii() else unicodedata.normalize("NFKC", heading).casefold()
     text = _NUMBER.sub("", text, count=1) if _NUMBER.match(text) else text
-    kept = "".join(one if one == "_" or unicodedata.category(one)[0] in "LNM" else " " for one in text)
+    if heading.isascii():
+        kept = _ASCII_GAP.sub(" ", text)
+    else:
+        kept = "".join(one if one == "_" or unicodedata.category(one)[0] in "LNM" else " " for one in text)
     words: list[str] = []
     for word in kept.split():
         if words and sum(map(len, words)) + len(words) + len(word) > _LONGEST_SLUG:

@@ -95,7 +95,7 @@ def _prose(block: Block) -> Iterable[str]:
 
 def _script(text: str) -> str | None:
     """What the words of a text are written in, "latin" or "other"; None without words. A name makes no sentence."""
-    if not _OTHER.search(text):
+    if text.isascii() or not _OTHER.search(text):
         return "latin" if _LATIN.search(text) else None
     bare = _CODE.sub("", text)
     other, latin = len(_OTHER.findall(bare)), len(_LATIN.findall(bare))
