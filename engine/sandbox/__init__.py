@@ -66,7 +66,7 @@ def _candidates(backend: str, limits: Limits, image: str | None, unprotected: bo
         other = "--unsafe-no-sandbox" if unprotected else f"the backend {backend}"
         raise InputError(f"sandbox: only podman runs an image ({image}), and {other} was asked for; drop one of them")
     if sys.platform != "linux":
-        raise InputError(f"no sandbox, so no generated code is run: it needs Linux, and this is {os.uname().sysname}")
+        raise InputError(f"no sandbox, so no generated code is run: it needs Linux, and this is {sys.platform}")
     if image:
         return ("podman",)
     return BACKENDS if backend == "auto" else (backend,)

@@ -86,7 +86,8 @@ def lacking() -> str | None:
     programs = {"bwrap": "bubblewrap"} | ({"setpriv": "util-linux"} if os.geteuid() == 0 else {})
     for program, package in programs.items():
         if shutil.which(program) is None:
-            return f"it needs the program {program}: install {package} with the system's package manager (apt-get install {package})"
+            how = f"install {package} with the system's package manager (apt-get install {package})"
+            return f"it needs the program {program}: {how}"
     version = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
     if os.geteuid() != 0 and version < (5, 14):  # before, all processes of the user counted, not the sandbox's own
         return f"it needs Linux 5.14 or later to count processes; this is {os.uname().release}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -51,7 +50,7 @@ class Finding:
 async def examine(cache: Path | None = None) -> list[Finding]:
     """Every backend, in the order in which "auto" tries them."""
     if sys.platform != "linux":
-        problem = f"it needs Linux, and this is {os.uname().sysname}"
+        problem = f"it needs Linux, and this is {sys.platform}"
         return [Finding(name, problem) for name in BACKENDS]
     return [await _examined(name, cache or default_cache()) for name in BACKENDS]
 

@@ -9,7 +9,6 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from engine.errors import SandboxError
@@ -38,7 +37,7 @@ async def probe(sandbox: Sandbox) -> list[str]:
         result = await sandbox.run(
             ["python", "inside.py", *arguments],
             {"inside.py": _INSIDE.read_bytes()},
-            limits=replace(_LIMITS, memory=2**29),
+            limits=_LIMITS,
         )
         found = _answer(result, sandbox.name)
         if stat.S_IMODE(secret.stat().st_mode) != 0o600:

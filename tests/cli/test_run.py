@@ -35,7 +35,7 @@ def test_the_record_says_what_ran_and_how_it_ended(finished: tuple[Path, str]) -
     assert record["outcome"]["ok"] is True
     assert record["outcome"]["reason"] == "a whole validation passed"
     assert record["usage"]["model_calls"] == 9
-    assert record["sandbox"] in ("bubblewrap", "sandlock")
+    assert record["sandbox"] in ("podman", "bubblewrap", "sandlock") and not record["unprotected"]
     assert record["flow"]["name"] == "implement"
 
 
