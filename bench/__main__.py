@@ -49,8 +49,8 @@ busy machine slows down both sides. A figure that misses its target stands as it
 - *Sandboxes*: a command of Python that does nothing, in a sandbox that is open already and gives it half a core, from
   the call to the record of how it ended. In podman the containers are warm: one after the other uses the same.
 - *Peak memory*: of the whole process of a map with one model call per file.
-- *Building*: generated repositories of twelve modules, read, cut, embedded and indexed by as many processes as there are
-  cores; memory is that of all of them together.
+- *Building*: generated repositories of twelve modules, read, cut, embedded and indexed by as many processes as there
+  are cores; memory is that of all of them together.
 - *Hits*: forty needs, each a sentence that names no package, and the packages a person would name for it; the best
   chunk of each package counts. Vectors are those of the local embedder.
 - *Corpus*: pieces of 200 characters of the source files that are installed here, as the local embedder sees them; 300

@@ -193,7 +193,8 @@ def test_what_is_repaired_anyway_is_not_adapted_too() -> None:
 def test_a_test_that_asks_for_what_nobody_promised_is_read_again_before_anybody_is_blamed(team: Team) -> None:
     source = "from shop.price import no_such_name\n\n\ndef test_it():\n    assert no_such_name() == 1\n"
     message = "ImportError: cannot import name 'no_such_name' from 'shop.price' (/work/shop/price.py)"
-    detail = f"ImportError while importing test module '.flowrun-qa/test_shop_price_1.py'.\n.flowrun-qa/test_shop_price_1.py:1: in <module>\n    from shop.price import no_such_name\nE   {message}"
+    place = ".flowrun-qa/test_shop_price_1.py"
+    detail = f"{place}:1: in <module>\n    from shop.price import no_such_name\nE   {message}"
     runs = {"test:shop/price.py": ran(failure("test_it", detail, message, error="ImportError"))}
     tasks = whole_validation(team.contract)
 

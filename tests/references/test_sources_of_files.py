@@ -168,7 +168,7 @@ def test_a_repository_of_a_hundred_thousand_files_is_bounded() -> None:
 
     def read(paths: list[str]) -> dict[str, bytes]:
         asked.extend(paths)
-        return {path: b'"""One of many modules."""' for path in paths}
+        return dict.fromkeys(paths, b'"""One of many modules."""')
 
     found = collect(listed, read)
     assert len(found.paths) == files.MOST_LISTED
