@@ -30,9 +30,9 @@ def dependency_directionality(evidence: Evidence) -> Finding | None:
 def structural_validity(evidence: Evidence) -> Finding | None:
     """The first file that is not sound by itself: it does not parse, or imports what is not there."""
     for frame in evidence.trace.named:
-        if "SyntaxError" in evidence.trace.text or evidence.failure.error in ("IndentationError", "TabError"):
+        if "SyntaxError" in evidence.trace.text or evidence.error in ("IndentationError", "TabError"):
             return Finding(frame.path, "syntax")
-    if evidence.failure.error == "no_tests":
+    if evidence.error == "no_tests":
         return Finding(evidence.target if is_test(evidence.target) else None, "no_tests")
     for path in evidence.chain:
         if path in evidence.project.unparsable:
@@ -45,7 +45,7 @@ def structural_validity(evidence: Evidence) -> Finding | None:
 
 def minimal_repair_scope(evidence: Evidence) -> Finding:
     """The earliest of files that are known to fail; else who gave the value, or raised; else the target."""
-    category = "assertion" if evidence.failure.error == "AssertionError" else "exception"
+    category = "assertion" if evidence.error == "AssertionError" else "exception"
     earlier = evidence.needed([evidence.raising or evidence.target]) & evidence.failing
     if earlier:
         return Finding(evidence.contract.sorted(earlier)[0], category)
@@ -129,10 +129,7 @@ def _announced(evidence: Evidence) -> Finding | None:
         return None
     inner = frames[-1].path
     caller = next((one.path for one in reversed(frames) if one.path != inner), None)
-    announced = evidence.mentions(inner, evidence.failure.error) or evidence.project.promised(
-        inner, evidence.failure.error
-    )
-    if caller is None or not announced or not evidence.mentions(inner, evidence.failure.error):
+    if caller is None or not evidence.mentions(inner, evidence.error):
         return None
     return Finding(caller, "exception")
 
@@ -143,7 +140,7 @@ def _raises(evidence: Evidence, frame: Frame) -> bool:
 
 def _imports(evidence: Evidence) -> Finding | None:
     """The earliest file of the traceback with an import that cannot work, when an import failed."""
-    if evidence.failure.error not in ("ImportError", "ModuleNotFoundError"):
+    if evidence.error not in ("ImportError", "ModuleNotFoundError"):
         return None
     declared = DeclaredImports(evidence.contract.data.get("dependencies", ()))
     on_it = {one.path for one in evidence.trace.frames}

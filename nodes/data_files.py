@@ -39,8 +39,8 @@ def data_fault(path: str, text: str) -> tuple[int, str] | None:
     return None
 
 
-def script_faults(project: ProjectCode, text: str) -> Iterator[str]:
-    """Console scripts of a pyproject.toml whose function the tree does not have, each as a sentence."""
+def script_faults(project: ProjectCode, text: str) -> Iterator[tuple[str, str]]:
+    """Console scripts of a pyproject.toml whose function the tree does not have: the name, and a sentence."""
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError):
@@ -51,11 +51,11 @@ def script_faults(project: ProjectCode, text: str) -> Iterator[str]:
         function = function.partition("[")[0].strip()
         path = project.modules.get(module.strip())
         if path is None and module.strip().partition(".")[0] in project.tops:
-            yield f"script '{name}': the tree has no module '{module}'"
+            yield name, f"script '{name}': the tree has no module '{module}'"
         elif not function:
-            yield f"script '{name}': '{target}' names no function; write 'module:function'"
+            yield name, f"script '{name}': '{target}' names no function; write 'module:function'"
         elif path in project.code and not project.exports(path, function.partition(".")[0]):
-            yield f"script '{name}': {path} has no '{function}'"
+            yield name, f"script '{name}': {path} has no '{function}'"
 
 
 def _table(data: Any, key: str) -> dict[str, Any]:

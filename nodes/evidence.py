@@ -11,7 +11,7 @@ from functools import cached_property
 from nodes.contract import Contract, is_test
 from nodes.project_code import ProjectCode
 from nodes.testing import Failure
-from nodes.trace import Trace, is_temporary
+from nodes.trace import Trace, is_temporary, raised_type
 from nodes.value_flow import Place, names_in
 
 
@@ -39,6 +39,7 @@ class Evidence:
         failing: frozenset[str],
     ) -> None:
         self.failure, self.target, self.contract, self.failing = failure, target, contract, failing
+        self.error = raised_type(failure)
         self.project = ProjectCode(contract, sources)
         self.trace = Trace(failure.message, failure.detail, {*contract.files, *sources})
 

@@ -14,7 +14,7 @@ from nodes.contract import Contract
 from nodes.criteria import CRITERIA
 from nodes.evidence import Evidence, Finding
 from nodes.testing import Failure
-from nodes.trace import is_temporary
+from nodes.trace import is_temporary, raised_type
 from nodes.value_flow import names_in
 
 _CATEGORIES = {
@@ -84,7 +84,7 @@ def suspects(failure: Failure, target: str, contract: Contract) -> list[str]:
 
 def category(failure: Failure) -> str:
     """The symptom's category, as schemas/issue.schema.json names them."""
-    return _CATEGORIES.get(failure.error, "exception")
+    return _CATEGORIES.get(failure.error) or _CATEGORIES.get(raised_type(failure), "exception")
 
 
 def reaches(kind: str, path: str, contract: Contract) -> bool:

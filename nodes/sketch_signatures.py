@@ -175,7 +175,7 @@ def _symbols(statement: ast.stmt, owner: str | None, last_class: str | None, tex
             kind: Kind = "method" if prefix else "function"
             yield Symbol(prefix + statement.name, kind, api.signature(statement))
         case ast.ClassDef():
-            yield Symbol(prefix + statement.name, "class", _class_signature(statement))
+            yield Symbol(prefix + statement.name, "class", api.class_signature(statement))
             for member in statement.body:
                 if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign | ast.Assign):
                     yield from _symbols(member, prefix + statement.name, None, text)
@@ -187,12 +187,6 @@ def _symbols(statement: ast.stmt, owner: str | None, last_class: str | None, tex
             raise SignatureFault(
                 "bad_signature", f"'{_short(text)}' declares nothing: write a 'def', a 'class' or 'NAME: type'"
             )
-
-
-def _class_signature(statement: ast.ClassDef) -> str:
-    bases = ", ".join(ast.unparse(one) for one in [*statement.bases, *statement.keywords])
-    decorators = "".join(f"@{ast.unparse(one)} " for one in statement.decorator_list)
-    return f"{decorators}class {statement.name}" + (f"({bases})" if bases else "")
 
 
 def _takes_self(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -7,13 +7,24 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from nodes.testing import Failure
+
 TEMPORARY = ".flowrun-qa/"  # where temporary tests stand
 
 _FRAME = re.compile(r"^(?:\./)?([\w./-]+\.py):(\d+): (?:in (\S+))?", re.MULTILINE)
 _FILE = re.compile(r"\b[Ff]ile \"?([^\"\n,]+)\"?, line (\d+)")
 _ERROR = re.compile(r"^E\s+(.*)$", re.MULTILINE)
+_TYPE = re.compile(r"^(?:E\s+)?([A-Za-z_][\w.]*(?:Error|Exception|Exit))\b", re.MULTILINE)
 _HANDLING = "During handling of the above exception, another exception occurred:"
 _CAUSE = "The above exception was the direct cause of the following exception:"
+
+
+def raised_type(failure: Failure) -> str:
+    """The type of the exception: where pytest itself ended, the one that its output tells."""
+    if failure.error not in ("exit", "Exception"):
+        return failure.error
+    found = _TYPE.findall(failure.detail)
+    return found[-1].rpartition(".")[2] if found else failure.error
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,10 @@ def test_categories() -> None:
         "timeout",
         "no_tests",
     ]
+    conftest = (
+        "ImportError while loading conftest 'tests/conftest.py'.\nE   ImportError: cannot import name 'x' from 'a'"
+    )
+    assert category(Failure("pytest", "exit", "pytest ended with exit code 4 and no report", conftest)) == "import"
 
 
 @pytest.fixture(scope="module")

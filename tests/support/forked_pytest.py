@@ -87,6 +87,7 @@ def _serve() -> None:
         warm = Path(name) / "test_warm.py"
         warm.write_text("def test(): assert [1, {}] == [1, {}]\n")
         pytest.main(["-q", "-p", "no:cacheprovider", f"--junitxml={name}/report.xml", str(warm)])
+        sys.stdout.flush()
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()
