@@ -33,7 +33,7 @@ busy machine slows down both sides. A figure that misses its target stands as it
   was answered. What an item gave back is in the journal, so none of its work is done again.
 - *Peak memory*: of the whole process of a map with one model call per file.
 - *Corpus*: pieces of 200 characters of the source files that are installed here, as the local embedder sees them; 300
-  other pieces are the queries. FAISS, NumPy and the corpus answer each in turn, for the same 5 nearest; the corpus also
+  other pieces are the queries. FAISS, NumPy and the corpus take turns of 50, for the same 5 nearest; the corpus also
   reads the chunks found. Both graphs have 20 neighbours, 150 candidates when built, 200 when searched. FAISS is not
   installed with flowrun: `.venv/bin/pip install faiss-cpu`.
 - *Cleaned documents* are compared when a folder of them is given: `make bench TWINS=FOLDER`.

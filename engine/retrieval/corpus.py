@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _BATCH = 2_000  # chunks that are embedded and written at once
 _DEPTH = 4  # a search looks so many times deeper than asked: ranks are fused, and among equals the order decides
-_SHALLOWEST = 40
+_SHALLOWEST = 40  # of a hybrid search
 _LONGEST = 4_000  # characters of a query whose words are looked for; each costs time
 
 
@@ -234,7 +234,7 @@ class Corpus:
     ) -> list[Hit]:
         if k < 1 or not self._is_filled():
             return []
-        depth = max(k * _DEPTH, _SHALLOWEST)
+        depth = max(k * _DEPTH, _SHALLOWEST if mode == "hybrid" else 0)
         near, matching = await self._table.find(
             vector if mode != "text" and vector.any() else None,
             query[:_LONGEST] if mode != "vector" else None,
