@@ -95,6 +95,7 @@ class Corpus:
             self._lock.enter_context(locked(self.folder / "lock", f"corpus '{self.name}'"))
         self._writers += 1
         try:
+            self.record = read_record(self.folder)
             yield
         finally:
             self._writers -= 1
@@ -260,8 +261,9 @@ class Corpus:
         return faults + [f"its index of the {one} is missing or damaged: build it again to renew it" for one in missing]
 
     def _mark(self, chunks: int | None) -> None:
-        self.record = replace(read_record(self.folder), chunks=chunks)
-        write_record(self.folder, self.record)
+        if self.record.chunks != chunks:
+            self.record = replace(self.record, chunks=chunks)
+            write_record(self.folder, self.record)
 
 
 def _checked(repository: str, chunks: Sequence[Chunk]) -> list[Chunk]:
