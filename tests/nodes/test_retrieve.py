@@ -56,8 +56,13 @@ def test_references_are_of_distinct_repositories_and_fit_the_need(mode: str) -> 
 
 
 def test_a_task_that_is_in_the_corpus_does_not_find_itself() -> None:
-    found = retrieve(context(installed_corpus(), top_k=2), normalize("# Click\n\nThe tool parses command line options.\n"))
-    assert {"repository": found["excluded"][0]["repository"].partition(" ")[0], "reason": found["excluded"][0]["reason"]} == {
+    found = retrieve(
+        context(installed_corpus(), top_k=2), normalize("# Click\n\nThe tool parses command line options.\n")
+    )
+    assert {
+        "repository": found["excluded"][0]["repository"].partition(" ")[0],
+        "reason": found["excluded"][0]["reason"],
+    } == {
         "repository": "click",
         "reason": "named like the task",
     }

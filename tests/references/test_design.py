@@ -90,8 +90,16 @@ def test_restructured_text_is_read_too() -> None:
 @pytest.mark.parametrize(
     ("contents", "name", "needed"),
     [
-        ({"setup.cfg": "[metadata]\nname = a\nversion = 1\n[options]\ninstall_requires =\n  x>1\n  y\n"}, "a", {"x", "y"}),
-        ({"setup.py": "from setuptools import setup\nX = 1\nsetup(name='b', version=X, install_requires=['z'])"}, "b", {"z"}),
+        (
+            {"setup.cfg": "[metadata]\nname = a\nversion = 1\n[options]\ninstall_requires =\n  x>1\n  y\n"},
+            "a",
+            {"x", "y"},
+        ),
+        (
+            {"setup.py": "from setuptools import setup\nX = 1\nsetup(name='b', version=X, install_requires=['z'])"},
+            "b",
+            {"z"},
+        ),
         ({"PKG-INFO": "Metadata-Version: 2.1\nName: c\nVersion: 3\nRequires-Dist: q (>1)\n\nWords."}, "c", {"q"}),
         ({"pyproject.toml": "[tool.poetry]\nname='d'\n[tool.poetry.dependencies]\npython='3'\nw='1'\n"}, "d", {"w"}),
         ({"requirements.txt": "# all\n-r more.txt\nv==1 # why\n"}, "", {"v"}),
@@ -156,7 +164,9 @@ def test_windows_are_bounded_overlap_and_lose_nothing(lines: list[str], head: st
 @settings(max_examples=40, deadline=None)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_text_is_told_without_an_error_and_without_unseen_characters(readme: str, module: str) -> None:
-    found = files_of({"README.md": readme.encode("utf-8", "ignore").decode(), "m.py": module.encode("utf-8", "ignore").decode()})
+    found = files_of(
+        {"README.md": readme.encode("utf-8", "ignore").decode(), "m.py": module.encode("utf-8", "ignore").decode()}
+    )
     for one in design_chunks("x", "", found, read_manifest(found)):
         assert "\x1b" not in one.text
         assert "\u202e" not in one.text
