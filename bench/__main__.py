@@ -47,8 +47,8 @@ busy machine slows down both sides. A figure that misses its target stands as it
 - *Resume*: a map whose items ask a model and do nothing else, and developers who also check, compare and commit what
   was answered. What an item gave back is in the journal, so none of its work is done again.
 - *Peak memory*: of the whole process of a map with one model call per file.
-- *Building*: generated repositories of twelve modules, read, cut, embedded and indexed by as many processes as there are
-  cores; memory is that of all of them together.
+- *Building*: generated repositories of twelve modules, read, cut, embedded and indexed with as many processes as there
+  are cores; memory is that of all of them together.
 - *Hits*: forty needs, each a sentence that names no package, and the packages a person would name for it; the best
   chunk of each package counts. Vectors are those of the local embedder.
 - *Corpus*: pieces of 200 characters of the source files that are installed here, as the local embedder sees them; 300

@@ -16,8 +16,9 @@ TASK = (
     "Tidewatch computes high and low water for a harbour from tables of the moon, and prints them for a day or a week."
 )
 OTHER = (
-    "Ledger keeps accounts in plain text files and prints balances, budgets and yearly reports for small clubs. It reads "
-    "statements of several banks, warns of entries that do not add up to zero, and names the line at which the sum went wrong."
+    "Ledger keeps accounts in plain text files and prints balances, budgets and yearly reports for small clubs. "
+    "It reads statements of several banks, warns of entries that do not add up to zero, and names the line at which "
+    "the sum went wrong."
 )
 DOCUMENT = {
     "title": "Tidewatch: tides",

@@ -179,7 +179,7 @@ def test_the_latest_final_source_archive_is_taken(index: Index) -> None:
 
 def test_an_index_that_has_no_json_is_read_too(index: Index) -> None:
     digest = hashlib.sha256(SOURCE).hexdigest()
-    page = f'<a href="../../files/t-1.tar.gz#sha256={digest}">t</a><a href="/files/t-2.tar.gz" data-yanked="">u</a><a>v</a>'
+    page = f'<a href="../../files/t-1.tar.gz#sha256={digest}">t</a><a href="/files/t-2.tar.gz" data-yanked="">u</a><a>'
     index.files["/simple/t/"] = ("text/html", page.encode())
     index.files["/files/t-1.tar.gz"] = ("application/gzip", SOURCE)
     found = find_release("t", "", index.url)

@@ -73,5 +73,5 @@ class ScriptedMaker:
 class SlowMaker(ScriptedMaker):
     """One that gives time to be killed, and chunks enough to be written in between."""
 
-    chunks_each = 400
-    seconds = 0.1
+    chunks_each = 200
+    seconds = 0.05
