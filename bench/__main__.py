@@ -46,15 +46,13 @@ busy machine slows down both sides. A figure that misses its target stands as it
   the bytes of the answers alone. What was asked is kept too.
 - *Resume*: a map whose items ask a model and do nothing else, and developers who also check, compare and commit what
   was answered. What an item gave back is in the journal, so none of its work is done again.
-- *Sandboxes*: a command of Python that does nothing, in a sandbox that is open already and gives it half a core, from
-  the call to the record of how it ended. In podman the containers are warm: one after the other uses the same.
 - *Peak memory*: of the whole process of a map with one model call per file.
-- *Building*: generated repositories of twelve modules, read, cut, embedded and indexed by as many processes as there
+- *Building*: generated repositories of twelve modules, read, cut, embedded and indexed with as many processes as there
   are cores; memory is that of all of them together.
 - *Hits*: forty needs, each a sentence that names no package, and the packages a person would name for it; the best
   chunk of each package counts. Vectors are those of the local embedder.
 - *Corpus*: pieces of 200 characters of the source files that are installed here, as the local embedder sees them; 300
-  other pieces are the queries. FAISS, NumPy and the corpus take turns of 50, for the same 5 nearest; the corpus also
+  other pieces are the queries. FAISS, NumPy and the corpus answer each in turn, for the same 5 nearest; the corpus also
   reads the chunks found. Both graphs have 20 neighbours, 150 candidates when built, 200 when searched. FAISS is not
   installed with flowrun: `.venv/bin/pip install faiss-cpu`.
 - *Cleaned documents* are compared when a folder of them is given: `make bench TWINS=FOLDER`.

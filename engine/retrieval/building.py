@@ -62,6 +62,7 @@ class _Build:
         self._corpus, self._screen, self._tell = corpus, screen, tell
         self.outcomes: list[Outcome] = []
         self.digests: dict[str, str] = {}
+        self._removed: dict[str, Outcome] = {}  # of what was there before, what was taken out and no source told
         self._origins: dict[str, str] = {}  # of what was there before, by origin without version
         self._batch: list[tuple[str, str, Sequence[Chunk]]] = []
         self._since = time.monotonic()
@@ -73,7 +74,7 @@ class _Build:
             reason = self._screen.judge(chunks)
             if reason:
                 await self._corpus.remove(entry.repository)
-                self._done(Outcome(entry.origin, "excluded", entry.repository, reason))
+                self._removed[entry.repository] = Outcome(entry.origin, "excluded", entry.repository, reason)
             else:
                 self.digests[entry.repository] = entry.digest
                 self._origins[_unversioned(entry.origin)] = entry.repository
@@ -83,7 +84,8 @@ class _Build:
         if isinstance(result, str):
             self._done(Outcome(source, "failed", reason=result))
         elif result.excluded:
-            await self._leave_out(source, result, result.excluded)
+            there = result.repository if result.repository in self.digests else None
+            await self._leave_out(source, result, result.excluded, there)
         elif result.chunks is None:
             self._done(Outcome(source, "unchanged", result.repository, files=result.files))
         else:
@@ -92,6 +94,8 @@ class _Build:
     async def end(self) -> None:
         """Write what is left, and keep what was left out."""
         await self._write()
+        for one in self._removed.values():
+            self._done(one)
         excluded = {(one.source, one.repository): one for one in read_excluded(self._corpus)}
         for one in self.outcomes:
             excluded.pop((one.source, one.repository), None)
@@ -130,6 +134,7 @@ class _Build:
 
     async def _leave_out(self, source: str, made: Made, reason: str, earlier: str | None = None) -> None:
         """Record it, and take out what is there of it."""
+        self._removed.pop(made.repository, None)
         if earlier is not None:
             await self._corpus.remove(earlier)
         self._done(Outcome(source, "excluded", made.repository, reason, made.files))

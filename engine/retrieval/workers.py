@@ -38,9 +38,10 @@ class Workers:
         pool = self._pool(self._jobs)
         try:
             while waiting or pending:
-                while waiting and len(pending) < self._jobs * _AHEAD:
-                    pending.append((waiting[0], pool.submit(_make, waiting[0])))
-                    waiting.popleft()
+                self._submit(pool, waiting, pending)
+                if not pending:
+                    pool = self._instead_of(pool)
+                    continue
                 source, future = pending.popleft()
                 try:
                     result = await asyncio.wrap_future(future)
@@ -48,11 +49,23 @@ class Workers:
                     # Which of the sources did it cannot be told: this one is tried alone, the others again.
                     waiting.extendleft(one for one, _ in reversed(pending))
                     pending.clear()
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    pool, result = self._pool(self._jobs), await self._alone(source)
+                    pool, result = self._instead_of(pool), await self._alone(source)
                 yield source, result
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+    def _submit(
+        self, pool: ProcessPoolExecutor, waiting: deque[str], pending: deque[tuple[str, Future[Result]]]
+    ) -> None:
+        """Give the pool work; a broken one takes none."""
+        with contextlib.suppress(BrokenProcessPool):
+            while waiting and len(pending) < self._jobs * _AHEAD:
+                pending.append((waiting[0], pool.submit(_make, waiting[0])))
+                waiting.popleft()
+
+    def _instead_of(self, broken: ProcessPoolExecutor) -> ProcessPoolExecutor:
+        broken.shutdown(wait=False, cancel_futures=True)
+        return self._pool(self._jobs)
 
     async def _alone(self, source: str) -> Result:
         pool = self._pool(1)

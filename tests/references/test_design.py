@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,13 +77,15 @@ def test_a_readme_is_shortened_by_rule_and_its_code_goes() -> None:
     assert "First words of part 3." in short
     assert "More of part 3." not in short
     assert summarise("   \n") == ""
-    fenced = "# A\n\nA tool that converts units.\n\n~~~\ncode_in_tildes\n```\nstill code\n~~~\n\nAfter the code block it goes on.\n"
+    block = "~~~\ncode_in_tildes\n```\nstill code\n~~~\n"
+    fenced = f"# A\n\nA tool that converts units.\n\n{block}\nAfter the code block it goes on.\n"
     assert "code" not in summarise(fenced).replace("the code block", "")
     assert "goes on" in summarise(fenced)
 
 
 def test_restructured_text_is_read_too() -> None:
-    text = "Tides\n=====\n\nThe tool prints tides.\n\nUsage\n-----\n\nThe command takes a harbour.\n\n.. code-block:: python\n\n   hidden()\n"
+    usage = "Usage\n-----\n\nThe command takes a harbour.\n\n.. code-block:: python\n\n   hidden()\n"
+    text = f"Tides\n=====\n\nThe tool prints tides.\n\n{usage}"
     short = summarise(text, "README.rst")
     assert "The command takes a harbour." in short
     assert "hidden" not in short
@@ -90,8 +94,16 @@ def test_restructured_text_is_read_too() -> None:
 @pytest.mark.parametrize(
     ("contents", "name", "needed"),
     [
-        ({"setup.cfg": "[metadata]\nname = a\nversion = 1\n[options]\ninstall_requires =\n  x>1\n  y\n"}, "a", {"x", "y"}),
-        ({"setup.py": "from setuptools import setup\nX = 1\nsetup(name='b', version=X, install_requires=['z'])"}, "b", {"z"}),
+        (
+            {"setup.cfg": "[metadata]\nname = a\nversion = 1\n[options]\ninstall_requires =\n  x>1\n  y\n"},
+            "a",
+            {"x", "y"},
+        ),
+        (
+            {"setup.py": "from setuptools import setup\nX = 1\nsetup(name='b', version=X, install_requires=['z'])"},
+            "b",
+            {"z"},
+        ),
         ({"PKG-INFO": "Metadata-Version: 2.1\nName: c\nVersion: 3\nRequires-Dist: q (>1)\n\nWords."}, "c", {"q"}),
         ({"pyproject.toml": "[tool.poetry]\nname='d'\n[tool.poetry.dependencies]\npython='3'\nw='1'\n"}, "d", {"w"}),
         ({"requirements.txt": "# all\n-r more.txt\nv==1 # why\n"}, "", {"v"}),
@@ -144,7 +156,7 @@ def test_windows_are_bounded_overlap_and_lose_nothing(lines: list[str], head: st
     pieces = list(windows(lines, head))
     assert all(estimate_tokens(piece + "\n") <= TOKENS for piece in pieces)
     bodies = [piece.split("\n")[1:] if head else piece.split("\n") for piece in pieces]
-    for before, after in zip(bodies, bodies[1:], strict=False):
+    for before, after in itertools.pairwise(bodies):
         shared = next(n for n in range(len(before), -1, -1) if before[len(before) - n :] == after[:n])
         assert shared > 0
         assert sum(estimate_tokens(line + "\n") for line in after[:shared]) <= OVERLAP or len(set(after[:shared])) == 1
@@ -156,7 +168,9 @@ def test_windows_are_bounded_overlap_and_lose_nothing(lines: list[str], head: st
 @settings(max_examples=40, deadline=None)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_text_is_told_without_an_error_and_without_unseen_characters(readme: str, module: str) -> None:
-    found = files_of({"README.md": readme.encode("utf-8", "ignore").decode(), "m.py": module.encode("utf-8", "ignore").decode()})
+    found = files_of(
+        {"README.md": readme.encode("utf-8", "ignore").decode(), "m.py": module.encode("utf-8", "ignore").decode()}
+    )
     for one in design_chunks("x", "", found, read_manifest(found)):
         assert "\x1b" not in one.text
         assert "\u202e" not in one.text

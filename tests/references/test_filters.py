@@ -12,12 +12,18 @@ from nodes.references.compact import compact_text
 from nodes.references.filters import Candidate, Filters
 from nodes.references.settings import Limits, Settings
 
-TASK = "Tidewatch computes high and low water for a harbour from tables of the moon, and prints them for a day or a week."
-OTHER = (
-    "Ledger keeps accounts in plain text files and prints balances, budgets and yearly reports for small clubs. It reads "
-    "statements of several banks, warns of entries that do not add up to zero, and names the line at which the sum went wrong."
+TASK = (
+    "Tidewatch computes high and low water for a harbour from tables of the moon, and prints them for a day or a week."
 )
-DOCUMENT = {"title": "Tidewatch: tides", "text": f"# Tidewatch\n\n{TASK}\n\nFiles: tide/a.py, tide/b.py, tide/c.py, tide/d.py\n"}
+OTHER = (
+    "Ledger keeps accounts in plain text files and prints balances, budgets and yearly reports for small clubs. "
+    "It reads statements of several banks, warns of entries that do not add up to zero, and names the line at which "
+    "the sum went wrong."
+)
+DOCUMENT = {
+    "title": "Tidewatch: tides",
+    "text": f"# Tidewatch\n\n{TASK}\n\nFiles: tide/a.py, tide/b.py, tide/c.py, tide/d.py\n",
+}
 
 
 def candidate(repository: str = "ledger 1.0", found: str = OTHER, **more: Any) -> Candidate:
@@ -31,7 +37,10 @@ def reasons(*candidates: Candidate, limits: Limits | None = None) -> list[str]:
 
 
 def test_what_differs_is_kept() -> None:
-    assert reasons(candidate(), candidate("chess 1", "Moves of chess pieces, checked by all of the rules that the federation knows.")) == ["", ""]
+    assert reasons(
+        candidate(),
+        candidate("chess 1", "Moves of chess pieces, checked by all of the rules that the federation knows."),
+    ) == ["", ""]
 
 
 @pytest.mark.parametrize("name", ["tidewatch", "Tidewatch 3.1", "someone/tidewatch"])

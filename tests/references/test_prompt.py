@@ -31,7 +31,12 @@ def fenced(text: str) -> tuple[list[str], list[str]]:
     for line in text.split("\n"):
         opening = re.match(r"(`{3,}|~{3,})", line)
         if fence:
-            if line.strip() and set(line.strip()) == {fence[0]} and len(line.strip()) >= len(fence) and line[:4] != "    ":
+            if (
+                line.strip()
+                and set(line.strip()) == {fence[0]}
+                and len(line.strip()) >= len(fence)
+                and line[:4] != "    "
+            ):
                 fence = ""
             else:
                 inside.append(line)

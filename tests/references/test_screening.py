@@ -104,9 +104,10 @@ def test_an_empty_or_missing_list_is_an_error(tmp_path: Path) -> None:
 
 
 def test_lineage_drops_what_renamed_copies_add() -> None:
-    assert {lineage(name) for name in ("Tide_Watch", "python-tide-watch", "tide-watch-ng", "tide.watch2", "py-tide-watch-v3")} == {
-        "tide-watch"
-    }
+    assert {
+        lineage(name)
+        for name in ("Tide_Watch", "python-tide-watch", "tide-watch-ng", "tide.watch2", "py-tide-watch-v3")
+    } == {"tide-watch"}
     assert lineage("py") == "py"
     assert lineage("lib2") == "lib2" or lineage("lib2")
 
@@ -147,7 +148,10 @@ def test_what_was_taken_back_is_compared_with_no_more() -> None:
         ({"cookiecutter.json": "{}", "README.md": "# X"}, "a template"),
         ({"{{cookiecutter.name}}/setup.py": "", "README.md": "# X"}, "a template"),
         ({"README.md": "# X\n\nA cookiecutter template for Python packages.\n"}, "a template"),
-        ({"pyproject.toml": '[project]\nname="x"\ndescription="Boilerplate for new command line projects"\n'}, "a template"),
+        (
+            {"pyproject.toml": '[project]\nname="x"\ndescription="Boilerplate for new command line projects"\n'},
+            "a template",
+        ),
         (dict(TIDEWATCH), ""),
         ({"README.md": "# Jinja\n\nA template engine. Deprecated functions are archived in `old`.\n"}, ""),
         ({"README.md": "# X\n\nMoves files that are no longer maintained by the package manager.\n"}, ""),

@@ -60,10 +60,16 @@ def test_addresses() -> None:
     secret = "https://me:hunter2@Example.org:8443/Owner/Repo.git?token=abc#x"
     assert without_secrets(secret) == "https://example.org:8443/Owner/Repo.git"
     assert "hunter2" not in shown(secret)
-    same = ("https://example.org/Owner/Repo.git", "git+https://example.org/owner/repo", "git@example.org:owner/repo.git")
+    same = (
+        "https://example.org/Owner/Repo.git",
+        "git+https://example.org/owner/repo",
+        "git@example.org:owner/repo.git",
+    )
     assert {project_of(one) for one in same} == {"example.org/owner/repo"}
     assert {name_of(one).lower() for one in same} == {"owner/repo"}
-    assert [is_address(one) for one in ("click", "pypi:click", "./a/b", "C:/x", "ftp://x/y", *same)] == [False] * 5 + [True] * 3
+    assert [is_address(one) for one in ("click", "pypi:click", "./a/b", "C:/x", "ftp://x/y", *same)] == [False] * 5 + [
+        True
+    ] * 3
 
 
 @pytest.fixture
@@ -88,7 +94,9 @@ def test_a_git_repository_is_read_at_its_latest_commit(repository: str) -> None:
     assert unchanged.chunks is None
 
 
-def test_a_repository_that_cannot_be_fetched_is_an_error(tmp_path: Path, repository: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repository_that_cannot_be_fetched_is_an_error(
+    tmp_path: Path, repository: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "empty").mkdir()
     porcelain.init(str(tmp_path / "empty"))
     for address, message in (
@@ -136,7 +144,9 @@ class Index:
             self.files[f"/files/{filename}"] = ("application/gzip", data)
             digest = hashlib.sha256(data).hexdigest()
             pulled = yanked.get("yanked") and "0.3" in filename
-            listed.append({"filename": filename, "url": f"../../files/{filename}", "hashes": {"sha256": digest}, "yanked": pulled})
+            listed.append(
+                {"filename": filename, "url": f"../../files/{filename}", "hashes": {"sha256": digest}, "yanked": pulled}
+            )
         page = {"files": listed, "project-status": {"status": status or "active"}}
         self.files[f"/simple/{name}/"] = ("application/vnd.pypi.simple.v1+json", json.dumps(page).encode())
 
@@ -169,7 +179,7 @@ def test_the_latest_final_source_archive_is_taken(index: Index) -> None:
 
 def test_an_index_that_has_no_json_is_read_too(index: Index) -> None:
     digest = hashlib.sha256(SOURCE).hexdigest()
-    page = f'<a href="../../files/t-1.tar.gz#sha256={digest}">t</a><a href="/files/t-2.tar.gz" data-yanked="">u</a><a>v</a>'
+    page = f'<a href="../../files/t-1.tar.gz#sha256={digest}">t</a><a href="/files/t-2.tar.gz" data-yanked="">u</a><a>'
     index.files["/simple/t/"] = ("text/html", page.encode())
     index.files["/files/t-1.tar.gz"] = ("application/gzip", SOURCE)
     found = find_release("t", "", index.url)
@@ -225,7 +235,9 @@ def test_a_pure_wheel_serves_where_there_is_no_source_archive(index: Index) -> N
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as made:
         made.writestr("pure/__init__.py", '"""Pure as can be."""\n')
-        made.writestr("pure-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: pure\nVersion: 1\nSummary: Pure\n\n# Pure\n")
+        made.writestr(
+            "pure-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: pure\nVersion: 1\nSummary: Pure\n\n# Pure\n"
+        )
         made.writestr("pure-1.dist-info/RECORD", "")
     index.list("pure", {"pure-1-py3-none-any.whl": file.getvalue()})
     maker = ReferenceMaker()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import tarfile
@@ -120,7 +121,7 @@ def test_nothing_is_written_and_nothing_is_run(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize("cut", [1, 20, 100, 300])
 def test_a_broken_archive_is_an_error_that_says_so(cut: int) -> None:
     for whole in (tarball(TIDEWATCH), tarball(TIDEWATCH, mode="w:xz"), zipped(TIDEWATCH)):
-        with pytest.raises(InputError, match="broken archive|holds no file"):
+        with pytest.raises(InputError, match=r"broken archive|holds no file"):
             read_archive(io.BytesIO(whole.getvalue()[:cut]))
 
 
@@ -137,10 +138,8 @@ def test_a_damaged_archive_is_read_or_an_error(data: st.DataObject) -> None:
     whole = bytearray(data.draw(st.sampled_from([_TAR, _ZIP])))
     for _ in range(data.draw(st.integers(1, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    try:
+    with contextlib.suppress(InputError):
         read_archive(io.BytesIO(bytes(whole)))
-    except InputError:
-        pass
 
 
 _TAR, _ZIP = tarball(TIDEWATCH).getvalue(), zipped(TIDEWATCH).getvalue()

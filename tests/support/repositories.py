@@ -98,7 +98,7 @@ def lay(folder: Path, files: Mapping[str, str | bytes]) -> Path:
 def installed_corpus() -> Path:
     """The folder of a corpus of some packages that flowrun needs."""
     folder = Path(tempfile.mkdtemp(prefix="flowrun-corpus-")) / "packages"
-    names = ("click", "jsonschema", "markdown-it-py", "h11", "tenacity", "iniconfig", "python-dateutil")
+    names = ("click", "h11", "iniconfig", "jsonschema", "tenacity")
     made = [ReferenceMaker().make(f"installed:{name}", {}) for name in names]
 
     async def fill() -> None:
