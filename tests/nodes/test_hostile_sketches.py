@@ -105,6 +105,29 @@ def test_whatever_passes_the_checks_stays_in_the_repository(tmp_path_factory: An
         assert all(map(clean, made(sketch, tmp_path_factory.mktemp("made"))))
 
 
+WHOLE = json.dumps(with_file("shop/till.py"), indent=1)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    st.one_of(
+        st.text(),
+        st.builds(
+            lambda start, length, put: WHOLE[:start] + put + WHOLE[start + length :],
+            st.integers(0, len(WHOLE)),
+            st.integers(0, 40),
+            st.one_of(
+                st.text(max_size=4), st.sampled_from(["NaN", "1e999", '"', "[" * 2000, "\\ud800", "```", "<think>"])
+            ),
+        ),
+    )
+)
+def test_any_answer_at_all_is_read_without_an_error(text: str) -> None:
+    draft = read(text)
+    assert draft.valid == (not draft.checks)
+    assert draft.valid or all(one.code and one.message for one in draft.checks)
+
+
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | PATH | st.text(max_size=8),
     lambda inner: (
