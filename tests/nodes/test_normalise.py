@@ -173,7 +173,7 @@ def sketches(draw: st.DrawFn) -> dict[str, Any]:
     return sketch
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(sketches())
 def test_normalising_twice_is_normalising_once_and_keeps_the_dependency_relation(sketch: dict[str, Any]) -> None:
     assert check_json(sketch) == []
