@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.figures import Figure, Skipped
 from bench.preprocessing_speed import KINDS, seconds
-from bench.preprocessing_twins import compare
+from bench.preprocessing_twins import compare, is_translation
 
 
 def measure(twins: Path | None) -> Iterator[Figure | Skipped]:
@@ -19,8 +19,12 @@ def measure(twins: Path | None) -> Iterator[Figure | Skipped]:
     elif not any(twins.glob("*/cleaned.md")):
         yield Skipped(what, "the folder holds no */cleaned.md")
     else:
-        total = sum((count for _, count in compare(twins)), Counter[str]())
-        detail = f"{total['common']:,} lines in common"
+        counts = dict(compare(twins))
+        total = sum(counts.values(), Counter[str]())
+        translated = {name: one for name, one in counts.items() if is_translation(twins / name)}
+        same = total - sum(translated.values(), Counter[str]())
+        detail = f"{same['common'] / same['wanted']:.3f} and {same['common'] / same['kept']:.3f} without"
+        detail += f" {len(translated)} translated documents; {total['common']:,} lines in common"
         yield Figure("preprocessing: recall of cleaned lines", total["common"] / total["wanted"], "", detail=detail)
         yield Figure("preprocessing: precision of kept lines", total["common"] / total["kept"], "", detail=detail)
     growth = {name: _least(make(1_000_000)) / max(_least(make(100_000)), 0.001) for name, make in KINDS.items()}

@@ -18,6 +18,7 @@ _MARKER = re.compile(r"\{#[^{}\s]+\}\s*$")
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
 _LINK = re.compile(r"\[([^\[\]]*)\](?:\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)|\[[^\[\]]*\])?")
 _TAG = re.compile(r"</?(?:br|span|kbd|details|summary|p|b|h1|pre|a|img)\b[^<>]*>")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LEAD = re.compile(r"^[\s>#*+→-]*(?:\d+(?:\.\d+)*[.)]\s+)?[\s>#*+→-]*")
 
 
@@ -30,6 +31,15 @@ def lines(text: str) -> Counter[str]:
         if re.search(r"\w", bare) and not line.lstrip().startswith(("```", "~~~")):
             found[bare] += 1
     return found
+
+
+def is_translation(document: Path) -> bool:
+    """Whether a cleaned document tells the original in another script: then no line can be the same."""
+    shares = []
+    for name in ("original.md", "cleaned.md"):
+        text = (document / name).read_text(encoding="utf-8")
+        shares.append(len(_CJK.findall(text)) / max(len(text), 1))
+    return (shares[0] > 0.2) != (shares[1] > 0.2)
 
 
 def compare(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
@@ -48,14 +58,17 @@ def _pair(document: Path) -> tuple[Counter[str], Counter[str]]:
 def main(folder: Path, detail: str | None = None) -> None:
     """Print recall and precision per document and over all of them; of the one named, what differs."""
     total: Counter[str] = Counter()
+    same: Counter[str] = Counter()  # without translations
     for name, count in compare(folder):
         total += count
+        same += Counter() if is_translation(folder / name) else count
         print(_shares(name, count))
         if detail == name:
             wanted, kept = _pair(folder / name)
             for sign, lost in (("- ", wanted - kept), ("+ ", kept - wanted)):
                 print(*(sign + one[:150] for one in lost.elements()), sep="\n")
     print(_shares("all", total))
+    print(_shares("no translations", same))
 
 
 def _shares(name: str, count: Counter[str]) -> str:

@@ -86,15 +86,9 @@ def parse_markdown(text: str) -> Parsed:
 
 @cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
+    from nodes.preprocessing.plain_text import Parser
 
-    from nodes.preprocessing.plain_text import plain_list, plain_text
-
-    parser = MarkdownIt("commonmark", {"maxNesting": _MOST_NESTING})
-    parser.core.ruler.disable(["inline", "text_join"])  # tables, inline markup stay as they are written
-    parser.block.ruler.before("code", "plain_text", plain_text)
-    parser.block.ruler.before("plain_text", "plain_list", plain_list)
-    return parser
+    return Parser(_MOST_NESTING)
 
 
 class _Reader:

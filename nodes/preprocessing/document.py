@@ -20,6 +20,7 @@ from nodes.preprocessing.translations import Translations
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:[^\n]*\n){0,200}?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?([^\"'\n]+)", re.MULTILINE)
 _ODD_BLANK = re.compile(r"[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")  # Python takes them for line ends, Markdown does not
+_FETCHING = "installation commands"
 _CONTENTS = "table of contents"
 _FRONT_KEY = re.compile(r"^[A-Za-z_][\w-]*:", re.MULTILINE)
 
@@ -60,17 +61,18 @@ def _normalize(text: str, path: str) -> dict[str, Any]:
 @dataclass
 class _Pipeline:
     dropped: list[dict[str, Any]] = field(default_factory=list)
+    title: str = ""
 
     def run(self, text: str, parsed: Parsed, title: str) -> dict[str, Any]:
         inline = Inline(parsed.references)
         sections = split_sections(parsed.blocks, inline, text.count("\n") + 1)
-        title = next((one.heading for one in sections if one.depth == 1), title)
+        title = self.title = next((one.heading for one in sections if one.depth == 1), title)
         translations = Translations(sections)
         for section in sections:
             section.heading = translations.heading(section.heading)
         sections = self._by_heading(sections, title)
         for section in sections:
-            section.blocks = list(self._by_content(section, translations, inline))
+            section.blocks = self._by_content(section, translations, inline)
         sections = list(self._not_empty(sections))
         self._unused_references(parsed, inline)
         set_markers(sections)
@@ -121,8 +123,8 @@ class _Pipeline:
             kept.append(section)
         return kept
 
-    def _by_content(self, section: Section, translations: Translations, inline: Inline) -> Iterator[Block]:
-        opening = section.depth < 2
+    def _by_content(self, section: Section, translations: Translations, inline: Inline) -> list[Block]:
+        opening, kept, just_before = section.depth < 2, list[Block](), False
         for block in self._without_doubt(section):
             left = translations.without(block)
             if left is None:
@@ -131,12 +133,17 @@ class _Pipeline:
             cleaned = self._clean(left, inline)
             if cleaned is None:
                 continue
-            reason = _irrelevance(cleaned, opening)
+            reason = _irrelevance(cleaned, opening, self.title)
             if reason is None:
-                opening = False
-                yield cleaned
-            else:
-                self._drop(*reason, block.first, block.last)
+                opening, just_before = False, True
+                kept.append(cleaned)
+                continue
+            self._drop(*reason, block.first, block.last)
+            if reason[1] == _FETCHING and just_before and relevance.introduces(kept[-1]):
+                before = kept.pop()
+                self._drop("paragraph", "introduces what was dropped", before.first, before.last)
+            just_before = False
+        return kept
 
     def _without_doubt(self, section: Section) -> list[Block]:
         """The blocks of a section; of a doubtful one only those that say something about the program."""
@@ -206,7 +213,7 @@ def _doubt(section: Section, title: str) -> str | None:
     return None if "`" in section.heading else phrases.doubtful(section.heading, title)
 
 
-def _irrelevance(block: Block, opening: bool) -> tuple[str, str] | None:
+def _irrelevance(block: Block, opening: bool, title: str) -> tuple[str, str] | None:
     """What a block is, and why nothing is lost with it."""
     if block.kind == "code" and not block.text.strip():
         return "code block", "empty"
@@ -220,6 +227,12 @@ def _irrelevance(block: Block, opening: bool) -> tuple[str, str] | None:
         return "paragraph", "links only"
     if relevance.is_caption(block):
         return "paragraph", "caption of a picture"
+    if relevance.is_fetching(block, title):
+        return "code block", _FETCHING
+    if relevance.is_preparation(block):
+        return "paragraph", "installation"
+    if relevance.is_credit(block):
+        return "paragraph", "credit"
     return ("paragraph", "appeal to readers") if relevance.is_appeal(block) else None
 
 

@@ -19,6 +19,7 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*|[ivx]+)[.)、．:]?\s+", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
 def noise(heading: str, title: str = "") -> str | None:
     """What an undoubtedly dropped section is ("licence"), or None. `title` names the project, which may stand in it."""
     if _says_nothing(heading):
@@ -28,6 +29,7 @@ def noise(heading: str, title: str = "") -> str | None:
     )
 
 
+@lru_cache(maxsize=4096)
 def doubtful(heading: str, title: str = "") -> str | None:
     """What a section is that usually says nothing about the program ("installation"), or None."""
     if _says_nothing(heading):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from markdown_it import MarkdownIt
 from markdown_it.rules_block import heading, lheading, paragraph
 
 if TYPE_CHECKING:
@@ -29,6 +30,23 @@ _SIBLING = re.compile(rf"{_ITEM}|\d{{1,9}}[.)] +\S")  # ends a paragraph that st
 _LIST = re.compile(
     rf"([-+*]) {_START}[^\n]*\n(?: *+\1 {_START}[^\n]*(?:\n|\Z))*+(?=\Z|(?:[ \t]*\n)+(?:[^\s\-+*\d]|\Z))"
 )
+
+
+_ADDRESS = re.compile(r"(?:https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:/[\w./#?&=+~-]*)?)?", re.ASCII)
+
+
+class Parser(MarkdownIt):
+    """markdown-it with the rules of this file, block structure only: inline markup stays as it is written."""
+
+    def __init__(self, nesting: int) -> None:
+        super().__init__("commonmark", {"maxNesting": nesting})
+        self.core.ruler.disable(["inline", "text_join"])
+        self.block.ruler.before("code", "plain_text", plain_text)
+        self.block.ruler.before("plain_text", "plain_list", plain_list)
+
+    def normalizeLink(self, url: str) -> str:
+        """An address as it is where there is nothing to encode, which is half of the time of link definitions."""
+        return url if _ADDRESS.fullmatch(url) else super().normalizeLink(url)
 
 
 def plain_text(state: StateBlock, line: int, end: int, silent: bool) -> bool:

@@ -28,7 +28,7 @@ _DOES = (
 )
 _MUST = "muss|müssen|soll|sollen|doit|doivent|debe|deben|deve|devem|devono|должен|должна|должно|должны"
 _NEEDS = (
-    r"(?:needs?(?! to\b)|requires?|depends? on|works? (?:with|on)|runs? on|written in)\b[^.!?\n]{0,60}?"
+    r"(?:needs?(?! to\b)|requires?|depends? on|works? (?:with|on)|runs? on)\b[^.!?\n]{0,60}?"
     r"(?:\bpython\b|\bpackages?\b|\bdependenc|\blibrar|`)"
     r"|no (?:[\w-]+ )?(?:packages|dependenc)\w*|standard library only|only the standard library"
 )
@@ -75,10 +75,34 @@ _SETUP = re.compile(
     r"(?:pip3?|pipx|uvx?|poetry|pdm|pipenv|hatch|conda|mamba|micromamba|git|cd|sudo|apt|apt-get|brew|port|nix|nix-env|dnf"
     r"|yum|pacman|apk|zypper|snap|flatpak|choco|scoop|winget|docker|docker-compose|npm|npx|yarn|pnpm|curl|wget|bash|sh"
     r"|source|\.|chmod|chown|mkdir|cp|mv|tar|unzip|export|usermod|systemctl|virtualenv|venv|activate|make|cmake|cargo"
-    r"|go|gem|bundle|composer|exit|or|and)(?:\s|$)"
-    r"|(?:python[0-9.]*|py) -m (?:pip|venv|virtualenv|build|ensurepip)\b|\./[\w-]*(?:install|setup|build)",
+    r"|go|gem|bundle|composer|exit|or|and|pyinstaller|nuitka|py2exe|py2app|briefcase)(?:\s|$)"
+    r"|(?:python[0-9.]*|py) -m (?:pip|venv|virtualenv|build|ensurepip|pyinstaller|nuitka)\b"
+    r"|\./[\w-]*(?:install|setup|build)",
     re.IGNORECASE,
 )
+# What fetches and installs, and nothing else: such commands say nothing about the program wherever they stand.
+_FETCH = re.compile(
+    r"(?:sudo )?(?:(?:pip3?|pipx|uv|poetry|pdm|pipenv|hatch|conda|mamba|micromamba|brew|port|apt|apt-get|dnf|yum|pacman"
+    r"|apk|zypper|snap|choco|scoop|winget|npm|yarn|pnpm) (?:\S+ )*?"
+    r"(?:install|add|i|-S|update|upgrade|sync|create|activate)(?:\s|$)"
+    r"|git clone\s|cd(?:\s|$)|usermod\s|virtualenv\s|python[0-9.]* -m (?:pip|venv|virtualenv|ensurepip)\s"
+    r"|source \S*activate\b|\S*[/\\]activate(?:\.\w+)?$|or$|and$|deactivate$)",
+    re.IGNORECASE,
+)
+_PREPARATION = re.compile(
+    r"(?:(?:first|then|please|also|and|before (?:you start|that)),? )*"
+    r"(?:you (?:\w+ ){0,2}(?:need|have) to |make sure (?:that )?(?:you have |to )?|be sure to )?"
+    r"install(?:ed)? (?:(?:the|all|any|required|following|necessary|needed|latest) )*"
+    r"(?:python|pip\b|dependenc|requirements?\b|prerequisites?\b|packages?\b|lib\w+|docker|node|conda|poetry)",
+    re.IGNORECASE,
+)
+_CREDIT = re.compile(
+    r"this (?:project|package|repository|repo) (?:has been|was|is)"
+    r" (?:set up|created|generated|bootstrapped|scaffolded|made) (?:using|with|from|by)\b"
+    r".{0,60}\b(?:pyscaffold|cookiecutter|copier|cruft|create-[a-z-]+)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_JOINT = re.compile(r"&&|;(?:\s|$)|\s\|\s")  # between commands
 _PLAIN_CODE = frozenset(
     {"", "bash", "sh", "shell", "zsh", "console", "terminal", "text", "txt", "cmd", "powershell", "bat"}
 )
@@ -141,6 +165,39 @@ def _may_appeal(text: str) -> bool:
     return any(hint in lowered for hint in _APPEAL_HINTS)
 
 
+def is_fetching(block: Block, title: str) -> bool:
+    """Whether a code block does nothing but fetch and install the program or what it needs, wherever it stands.
+
+    A command that names the program, as `title` does, says what it is called.
+    """
+    if block.kind != "code" or block.info.partition(" ")[0].lower() not in _PLAIN_CODE:
+        return False
+    commands, name = _commands(block), title.partition(" ")[0].casefold()
+    if not commands or not all(_FETCH.match(one) for one in commands) or all(one[:2] == "cd" for one in commands):
+        return False
+    return len(name) < 3 or not any(name in one.casefold() for one in commands)
+
+
+def is_preparation(block: Block) -> bool:
+    """Whether every sentence of a paragraph tells the reader to install Python or other people's software."""
+    if block.kind != "paragraph" or len(block.text) > _LONG or "nstall" not in block.text or "`" in block.text:
+        return False
+    sentences = [one.strip(" *_") for one in _SENTENCE_END.split(block.text) if _WORD.search(one)]
+    return all(_PREPARATION.match(one) for one in sentences) and not _BEHAVIOUR.search(block.text)
+
+
+def is_credit(block: Block) -> bool:
+    """Whether a paragraph says which template the project was made from."""
+    return block.kind in ("paragraph", "quote") and len(block.text) < 400 and _CREDIT.search(block.text) is not None
+
+
+def introduces(block: Block) -> bool:
+    """Whether a paragraph is but the words before commands ("run:"), which say nothing without them."""
+    text = block.text.strip(" *_")
+    short = block.kind == "paragraph" and len(text) < 200 and text.endswith((":", "："))
+    return short and "`" not in text and not _BEHAVIOUR.search(text)
+
+
 def what_it_says(block: Block) -> Block | None:
     """What a block of a doubtful section says about the program; None if nothing. Of a list, the items that do."""
     if block.kind != "list":
@@ -160,8 +217,12 @@ def is_setup(block: Block) -> bool:
     """Whether a code block does nothing but fetch and install things."""
     if block.info.partition(" ")[0].lower() not in _PLAIN_CODE:
         return False
-    commands = [part for line in block.lines for part in re.split(r"&&|;|\|", _command(line)) if part.strip()]
-    return all(_SETUP.match(part.strip()) for part in commands)
+    return all(_SETUP.match(one) for one in _commands(block))
+
+
+def _commands(block: Block) -> list[str]:
+    parts = (part.strip() for line in block.lines for part in _JOINT.split(_command(line)))
+    return [part for part in parts if part]
 
 
 def _command(line: str) -> str:

@@ -13,6 +13,7 @@ from engine.resources import schema_file
 from nodes.normalise import NormalisationError, normalise
 from nodes.sketch import check_json
 from nodes.sketch_checks import canonical
+from nodes.sketch_signatures import Symbol, parse_public_api
 from tests.support.planning import make_document, make_sketch, with_file
 
 
@@ -143,6 +144,7 @@ def sketches(draw: st.DrawFn) -> dict[str, Any]:
     sketch = make_sketch()
     count = draw(st.integers(1, 6))
     names = [f"shop/m{number}.py" for number in range(count)]
+    exported: list[str] = []
     for number, name in enumerate(names):
         earlier = draw(st.lists(st.sampled_from(names[: number + 1]), max_size=4))
         symbols = draw(
@@ -156,17 +158,22 @@ def sketches(draw: st.DrawFn) -> dict[str, Any]:
             "path": spelled,
             "purpose": " p\n q ",
             "public_api": symbols,
-            "depends_on": earlier,
+            "depends_on": [
+                *earlier,
+                *draw(st.lists(st.sampled_from(exported), max_size=3) if exported else st.just([])),
+            ],
             "owner": draw(st.integers(0, 1)),
         }
         sketch["files"].append(extra)
+        declared = (one for _, one in parse_public_api(symbols) if isinstance(one, Symbol))
+        exported += [f"{draw(st.sampled_from(['', './']))}{name}::{one.name}" for one in declared]
         sketch["repo_tree"].append(name)
     sketch["files"] = draw(st.permutations(sketch["files"]))
     sketch["repo_tree"] = draw(st.permutations(sketch["repo_tree"]))
     return sketch
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(sketches())
 def test_normalising_twice_is_normalising_once_and_keeps_the_dependency_relation(sketch: dict[str, Any]) -> None:
     assert check_json(sketch) == []
@@ -174,8 +181,17 @@ def test_normalising_twice_is_normalising_once_and_keeps_the_dependency_relation
     again = normalise(as_sketch(once), make_document())
     assert again == {**once, "notes": []}
     wanted = {
-        canonical(file["path"]): {one.partition("::")[0] for one in file.get("depends_on", [])}
+        canonical(file["path"]): {canonical(one.partition("::")[0]) for one in file.get("depends_on", [])}
         - {canonical(file["path"])}
         for file in sketch["files"]
     }
     assert {file["path"]: set(file["depends_on"]) for file in once["files"]} == wanted
+    uses = {
+        canonical(file["path"]): {one.removeprefix("./") for one in file.get("depends_on", []) if "::" in one}
+        for file in sketch["files"]
+    }
+    assert {file["path"]: set(file["uses"]) for file in once["files"]} == uses
+    exports = {file["path"]: {one["name"] for one in file["public_api"]} for file in once["files"]}
+    assert all(one.partition("::")[2] in exports[one.partition("::")[0]] for found in uses.values() for one in found)
+    assert [file["path"] for file in once["files"]] == [canonical(file["path"]) for file in sketch["files"]]
+    assert [file["owner"] for file in once["files"]] == [f"dev-{file['owner']}" for file in sketch["files"]]

@@ -27,7 +27,7 @@ def parsed_slowly(text: str) -> Parsed:
         _parser().block.ruler.enable(names)
 
 
-@settings(max_examples=600, deadline=None, derandomize=True)
+@settings(max_examples=250, deadline=None, derandomize=True)
 @given(TEXT, st.sampled_from(["", "\n", "\n\n"]))
 def test_the_fast_rules_make_the_blocks_that_the_others_make(text: str, end: str) -> None:
     fast, slow = parse_markdown(text + end), parsed_slowly(text + end)
@@ -100,7 +100,7 @@ def test_marks_without_end_are_too_much_for_docutils(unit: str) -> None:
     assert rough.is_too_much("a" * (rough.MOST_CHARACTERS + 1))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(
     st.lists(st.sampled_from([*RST.split("\n"), "::", "..", ".. x::", "|", "|x|", "   :a:"]), max_size=20).map(
         "\n".join

@@ -22,6 +22,8 @@ Heading {#m}~--- @ text\\ @ + @ - @ 1) @ = @ <pre> @ </pre> @ ` @ [ @ ] @ ](x) @
 - [a](#b) @ [a](#b) | [c](#d) @ ~~~
 """
 PIECES = [piece.replace("~", "\n") for line in FRAGMENTS.split("\n") for piece in re.split(" @ ?", line)]
+PIECES += ["```~pip install requests~```", "run:", "```sh~git clone x~```", "Install Python 3 first.", "```~cd x~```"]
+PIECES = [piece.replace("~", "\n") for piece in PIECES]
 PIECES += ["~~~", "\ttab", "\u2028", "\x0b", "", ""]
 LINE = st.builds(
     lambda indent, first, second: " " * indent + first + (f" {second}" if second else ""),

@@ -211,7 +211,7 @@ def test_any_json_at_all_goes_through_the_checks(data: Any) -> None:
     assert all(one.code and one.message for one in check_json(data))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries(
