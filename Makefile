@@ -3,7 +3,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo picture test lint bench clean
+.PHONY: help demo picture test lint bench kills clean
 
 help:            ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -26,6 +26,9 @@ picture: $(READY) ## draw docs/demo.svg, the terminal at the end of a run
 test: $(READY)   ## the whole test suite
 	@echo "==> tests"
 	@$(BIN)/python -m pytest
+
+kills: $(READY)  ## 200 kills at random instants (make test does 40)
+	@FLOWRUN_KILLS=200 $(BIN)/python -m pytest tests/faults/test_kills.py
 
 lint: $(READY)   ## ruff and mypy (strict)
 	@echo "==> ruff"
