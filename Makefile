@@ -4,7 +4,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 ARMS   := codeteam codeteam-no-rag codeteam-no-alloc codeteam-no-git
 
-.PHONY: help demo corpus ablation picture test lint bench clean
+.PHONY: help demo corpus ablation picture test lint bench kills clean
 
 help:            ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,9 @@ picture: $(READY) ## draw docs/demo.svg, the terminal at the end of a run
 test: $(READY)   ## the whole test suite
 	@echo "==> tests"
 	@$(BIN)/python -m pytest
+
+kills: $(READY)  ## 200 kills at random instants (make test does 40)
+	@FLOWRUN_KILLS=200 $(BIN)/python -m pytest tests/faults/test_kills.py
 
 lint: $(READY)   ## ruff and mypy (strict)
 	@echo "==> ruff"

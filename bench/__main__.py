@@ -46,6 +46,8 @@ busy machine slows down both sides. A figure that misses its target stands as it
   the bytes of the answers alone. What was asked is kept too.
 - *Resume*: a map whose items ask a model and do nothing else, and developers who also check, compare and commit what
   was answered. What an item gave back is in the journal, so none of its work is done again.
+- *Sandboxes*: a command of Python that does nothing, in a sandbox that is open already and gives it half a core, from
+  the call to the record of how it ended. In podman the containers are warm: one after the other uses the same.
 - *Peak memory*: of the whole process of a map with one model call per file.
 - *Building*: generated repositories of twelve modules, read, cut, embedded and indexed with as many processes as there
   are cores; memory is that of all of them together.

@@ -49,6 +49,11 @@ class Context:
         """How much the node's own model reads."""
         return self.effects.role(self.role).max_input_tokens
 
+    @property
+    def time_limit(self) -> float:
+        """The seconds that one command may take in the sandbox."""
+        return self.effects.limits.timeout
+
     async def ask(
         self,
         messages: Sequence[Message],

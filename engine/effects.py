@@ -16,6 +16,7 @@ from engine.errors import Stopped
 from engine.events import EventLog
 from engine.journal import CONCLUSION, Journal, Totals
 from engine.models.base import Answer, Decoding, Model, Request
+from engine.models.tokens import estimate_messages
 from engine.places import read_place
 from engine.sandbox.base import Limits, Sandbox, SandboxResult
 from engine.workspace import Workspace
@@ -220,8 +221,8 @@ class Effects:
 
 
 def _most_tokens(request: Request) -> int:
-    """The most that a request can take: about a token per four characters asked, and the whole answer."""
-    return sum(len(message.content) for message in request.messages) // 4 + request.decoding.max_output_tokens
+    """The most that a request can take: what is asked, as estimated on every machine alike, and the whole answer."""
+    return estimate_messages(request.messages) + request.decoding.max_output_tokens
 
 
 def _pack(result: SandboxResult) -> dict[str, Any]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
 _PARAMETER = re.compile(r"\bparams((?:\.\w+)+)")
+_NOT_ASKED = ("api_key_env", "price", "timeout", "retry_delay", "longest_delay")  # settings that no answer depends on
 _STATE = re.compile(r"\bstate\.(\w+)")
 
 
@@ -137,10 +138,15 @@ def _differences(name: str, old: Flow, new: Flow, inputs: Collection[str]) -> li
     keys = {*declared.reads, *declared.optional, *declared.writes, *_STATE.findall(text)}
     reasons += [f"state.{key} changed" for key in sorted(keys) if old.state.get(key) != new.state.get(key)]
     reasons += [f"input '{one}' changed" for one in inputs if one in keys]
-    model = [{**flow.model, **flow.models.get(declared.role, {})} for flow in (old, new)]
+    model = [_asking({**flow.model, **flow.models.get(declared.role, {})}) for flow in (old, new)]
     if model[0] != model[1]:
         reasons.append(f"the model of role '{declared.role}' changed")
     return reasons
+
+
+def _asking(model: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a model's settings an answer may depend on."""
+    return {key: value for key, value in model.items() if key not in _NOT_ASKED}
 
 
 def _value(params: Mapping[str, Any], dotted: str) -> Any:

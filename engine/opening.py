@@ -15,6 +15,7 @@ from engine.events import EventLog
 from engine.flow.model import Flow
 from engine.models import ModelSpec, open_model
 from engine.models.base import Answer, Decoding, Model, Request
+from engine.models.endpoint import check_address
 from engine.models.patience import Patience
 from engine.sandbox import open_sandbox
 from engine.sandbox.base import Limits, Sandbox
@@ -103,6 +104,9 @@ class NoModel:
 
 
 def _open_models(flow: Flow, options: RunOptions, stack: AsyncExitStack, relay: Relay) -> dict[str, RoleModel]:
+    for section in (flow.model, *flow.models.values()):  # also where nobody is asked there: the flow is kept
+        if section.get("base_url"):
+            check_address(section["base_url"])
     specs = {role: model_spec(flow, role, options) for role in _roles(flow, options)}
     _refuse_without_effect(specs.values(), options)
     opened: dict[ModelSpec, Model] = {}

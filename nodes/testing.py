@@ -18,6 +18,7 @@ _PYTEST = (
     *("python", "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"),
     *("-o", "junit_family=xunit1", f"--junitxml={_REPORT}"),  # a report that names each test's file
 )
+_SUITE = 4  # time limits of a command that a whole test suite may take
 _MOST_DETAIL = 3000  # characters of a traceback that are kept
 
 
@@ -66,8 +67,10 @@ async def run_qa_tests(sources: Mapping[str, str], repository: Mapping[str, byte
 
 
 async def run_own_tests(repository: Mapping[str, bytes], ctx: Context) -> TestRun:
-    """Run the repository's own tests as its user would, from its root."""
-    return _read(await ctx.run([*_PYTEST, "-o", "pythonpath=. src"], repository, collect=[_REPORT]))
+    """Run the repository's own tests as its user would, from its root; all of them may take longer than one command."""
+    seconds = _SUITE * ctx.time_limit
+    command = [*_PYTEST, "-o", "pythonpath=. src"]
+    return _read(await ctx.run(command, repository, collect=[_REPORT], seconds=seconds))
 
 
 def _read(result: SandboxResult, tests: Sequence[str] = ()) -> TestRun:

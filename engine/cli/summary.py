@@ -120,7 +120,7 @@ def _tokens(usage: Mapping[str, Any]) -> str:
 def _role(record: Mapping[str, Any], role: str, usage: Mapping[str, Any]) -> str:
     models = record["model"]
     name = models.get(role, models["default"])["name"]
-    return escape(f"{role}: {usage['calls']:,} calls of {name} ({_tokens(usage)})")
+    return escape(f"{role or 'unknown'}: {usage['calls']:,} calls of {name} ({_tokens(usage)})")
 
 
 def _tree(workspace: Workspace, name: str) -> Tree:

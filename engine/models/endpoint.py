@@ -44,7 +44,7 @@ def find_endpoint(spec: ModelSpec, environment: Mapping[str, str] = os.environ) 
     Raises InputError if the key is missing or the address is none.
     """
     url = (spec.base_url or environment.get("OPENAI_BASE_URL") or OPENAI).rstrip("/")
-    _check(url)
+    check_address(url)
     endpoint = Endpoint(url, spec.api_key_env, environment.get(spec.api_key_env, "").strip())
     if endpoint.key:
         return endpoint
@@ -58,7 +58,8 @@ def find_endpoint(spec: ModelSpec, environment: Mapping[str, str] = os.environ) 
     return Endpoint(url, spec.api_key_env, _NO_KEY)
 
 
-def _check(url: str) -> None:
+def check_address(url: str) -> None:
+    """Raise InputError if this is no address, or one that holds a password; it is not repeated then."""
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -8,6 +8,7 @@ from asyncio import sleep
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -20,7 +21,7 @@ from engine.models.limiter import Limiter
 from engine.models.payload import body_of, messages_of
 from engine.models.remedies import final_error
 from engine.models.spec import ModelSpec
-from engine.models.tokens import estimate_messages, estimate_tokens
+from engine.models.tokens import count_messages, count_tokens, estimate_tokens
 from engine.models.wire import Reply, Wire
 
 _LIMITERS: WeakValueDictionary[tuple[str, str], Limiter] = WeakValueDictionary()
@@ -54,7 +55,7 @@ class OpenAIModel:
         Raises ModelError with a remedy when there is none to be had, at once where trying again cannot help, and
         ContextTooLong when the request is longer than the model reads.
         """
-        call = _Call(request, self.features.plan(request.schema, request.decoding.max_output_tokens))
+        call = _Call(request, self.name, self.features.plan(request.schema, request.decoding.max_output_tokens))
         while True:
             try:
                 reply = await self._send(call)
@@ -159,7 +160,7 @@ class OpenAIModel:
         return True
 
     def _answer(self, call: _Call, reply: Reply) -> Answer:
-        counts = [_counted(one, call.prompt_tokens) for one in (*call.wasted, reply)]
+        counts = [_counted(one, call.prompt_tokens, self.name) for one in (*call.wasted, reply)]
         read, written, cached = (sum(one) for one in zip(*counts, strict=True))
         full = not self.endpoint.is_openai and (reply.output_tokens or 0) >= call.plan.max_output
         return Answer(
@@ -184,17 +185,18 @@ class _Call:
     """One request on its way: how it is sent next, what failed so far, replies that were of no use."""
 
     request: Request
+    model: str
     plan: Plan
     failed: Counter[Kind] = field(default_factory=Counter)
     wasted: list[Reply] = field(default_factory=list)
     unstreamed: bool = False
     began: float = 0.0
 
-    @property
+    @cached_property
     def prompt_tokens(self) -> int:
         """About how long the prompt is."""
         schema = 0 if self.request.schema is None else estimate_tokens(str(self.request.schema))
-        return estimate_messages(self.request.messages) + schema
+        return count_messages(self.request.messages, self.model) + schema
 
 
 def _limiter(endpoint: Endpoint) -> Limiter:
@@ -215,9 +217,9 @@ def _sound(reply: Reply) -> Reply:
     return reply
 
 
-def _counted(reply: Reply, prompt_tokens: int) -> tuple[int, int, int]:
+def _counted(reply: Reply, prompt_tokens: int, model: str) -> tuple[int, int, int]:
     read = prompt_tokens if reply.input_tokens is None else reply.input_tokens
-    written = estimate_tokens(reply.text) if reply.output_tokens is None else reply.output_tokens
+    written = count_tokens(reply.text, model)[0] if reply.output_tokens is None else reply.output_tokens
     return read, written, reply.cached_tokens
 
 

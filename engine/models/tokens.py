@@ -13,6 +13,7 @@ from typing import Any
 from engine.models.base import Message
 
 _PER_MESSAGE = 4  # what a chat template adds around each message
+_LONGEST_COUNTED = 200_000  # characters
 _SOURCE = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
 
@@ -29,12 +30,18 @@ def estimate_messages(messages: Iterable[Message]) -> int:
 def count_tokens(text: str, model: str) -> tuple[int, bool]:
     """The tokens of a text for a model, and whether they were counted; else they are estimated.
 
-    They are counted where tiktoken knows the model and has its vocabulary on this machine; nothing is downloaded.
+    They are counted where tiktoken knows the model and has its vocabulary on this machine; nothing is downloaded. A
+    very long text is estimated, as counting may take time that grows with the square of a word's length.
     """
-    encoding = _encoding(model)
+    encoding = _encoding(model) if len(text) <= _LONGEST_COUNTED else None
     if encoding is None:
         return estimate_tokens(text), False
     return len(encoding.encode(text, disallowed_special=())), True
+
+
+def count_messages(messages: Iterable[Message], model: str) -> int:
+    """The tokens of a conversation for a model, counted or estimated."""
+    return sum(count_tokens(one.content, model)[0] + _PER_MESSAGE for one in messages)
 
 
 @cache

@@ -66,7 +66,7 @@ def test_rerun_asks_anew(run: Path) -> None:
 
 
 def test_nothing_to_do_and_a_node_that_was_never_reached(run: Path) -> None:
-    done = flowrun("resume", run)
+    done = flowrun("resume", run, "--set", "model.timeout=5m")  # on which no answer depends
     assert (done.returncode, "the run came to its end" in done.stderr) == (2, True)
     done = flowrun("resume", run, "--rerun", "architect")
     assert done.returncode == 2

@@ -107,6 +107,7 @@ def test_a_role_that_nobody_has_is_told_and_one_without_a_model_refused(recordin
         (["--model", "x", "--base-url", "http://localhost:9/v1", "--replay-drift", "warn"], "is no recording"),
         (["--model", "x", "--base-url", f"user:{KEYS[0]}@host/v1"], "not an address"),
         (["--model", "x", "--base-url", f"https://user:{KEYS[0]}@host/v1"], "it holds a password"),
+        (["--model", "replay:{recording}", "--set", f"model.base_url=https://u:{KEYS[0]}@h"], "it holds a password"),
     ],
 )
 def test_options_without_effect_and_keys_in_addresses_are_refused(

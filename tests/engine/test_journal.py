@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import engine.journal as journal_module
 from engine.errors import JournalError
-from engine.journal import Effect, Journal, effect_key
+from engine.journal import Effect, Journal, Usage, effect_key
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -162,3 +163,32 @@ def test_an_older_journal_goes_through_the_steps_that_it_lacks(tmp_path: Path, m
     monkeypatch.undo()
     with pytest.raises(JournalError, match="is newer than this flowrun knows"):
         Journal(tmp_path / "j")
+
+
+def test_what_was_used_is_added_up_by_role(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j")
+    said = {"input_tokens": 10, "output_tokens": 5, "cached_tokens": 4, "cost": 0.25, "drifted": True}
+    for place, role in (("plan#1", "architect"), ("work/a#1", "developer"), ("work/b#1", "developer")):
+        asyncio.run(journal.effect("model", place, {}, Paid(said), role))
+    asyncio.run(journal.effect("sandbox", "work/a#1", {}, Paid({"exit_code": 0})))
+    assert journal.usage_by_role() == {
+        "architect": Usage(1, 10, 5, 4, 0.25, 1),
+        "developer": Usage(2, 20, 10, 8, 0.5, 2),
+    }
+    journal.copy_for_fork(tmp_path / "fork", [("plan", 1)])
+    journal.close()
+    fork = Journal(tmp_path / "fork")
+    assert list(fork.usage_by_role()) == ["architect"]
+    fork.close()
+
+
+def test_a_journal_from_before_roles_is_read(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "j")) as database, database:
+        database.executescript("".join(journal_module._STEPS[:2]) + "PRAGMA user_version = 2;")
+        row = ("key", "model", "plan#1", "request", "result", 7, 0.5, 0.0, 1)
+        database.execute("INSERT INTO effects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    journal = Journal(tmp_path / "j")
+    asyncio.run(journal.effect("model", "plan#2", {}, Paid({"input_tokens": 2, "output_tokens": 1}), "cto"))
+    assert journal.usage_by_role() == {"": Usage(1, 0, 7, 0, 0.5, 0), "cto": Usage(1, 2, 1, 0, 0.0, 0)}
+    assert journal.totals("model").tokens == 10
+    journal.close()

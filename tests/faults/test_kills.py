@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -14,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,7 @@ from tests.support.many_files import COUNT, LANES, asked_file, code
 from tests.support.openai_server import OpenAIServer
 
 LATENCY = 0.01  # seconds; so that a kill finds calls under way
-RANDOM_KILLS = 200
+RANDOM_KILLS = int(os.environ.get("FLOWRUN_KILLS", "40"))
 
 
 class Victim:
@@ -41,16 +43,27 @@ class Victim:
         self, runs: Path, *, resume: bool, die: int | None = None, late: bool = False, kill_after: float | None = None
     ) -> int:
         """How a child ended; it is killed after that many seconds, if it lives so long."""
+        return self.run_several(1, runs, resume=resume, die=die, late=late, kill_after=kill_after)[0]
+
+    def run_several(self, children: int, runs: Path, *, kill_after: float | None = None, **how: Any) -> list[int]:
+        """How children ended that did the same at the same time."""
         assert self.process.stdin is not None and self.process.stdout is not None
-        command = {"resume": resume, "url": self.server.url, "runs": str(runs), "die": die, "late": late}
+        command = {"die": None, "late": False, **how, "url": self.server.url, "runs": str(runs), "children": children}
         self.process.stdin.write(json.dumps(command) + "\n")
         self.process.stdin.flush()
-        pid = int(self.process.stdout.readline())
+        pids = json.loads(self.process.stdout.readline())
         if kill_after is not None:
             time.sleep(kill_after)
             with contextlib.suppress(ProcessLookupError):  # it came to its end before
-                os.kill(pid, signal.SIGKILL)
-        return int(self.process.stdout.readline())
+                os.kill(pids[0], signal.SIGKILL)
+        ends: list[int] = json.loads(self.process.stdout.readline())
+        return ends
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.stdin.close()  # type: ignore[union-attr]
+        self.process.wait(10)
+        self.process.stdout.close()  # type: ignore[union-attr]
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +79,7 @@ def victim() -> Iterator[Victim]:
     with OpenAIServer(answer=answer) as server:
         found = Victim(server, asked)
         yield found
-        found.process.stdin.close()  # type: ignore[union-attr]
-        found.process.wait(10)
-        found.process.stdout.close()  # type: ignore[union-attr]
+        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +121,13 @@ def is_finished(runs: Path) -> bool:
     return any(json.loads(file.read_text())["status"] == "finished" for file in runs.glob("*/run.json"))
 
 
-def finish(victim: Victim, runs: Path, before: set[str]) -> None:
-    """Resume to the end; nothing that was recorded is asked for again."""
-    seen = len(victim.asked)
-    assert victim.run(runs, resume=True) == 0
-    assert set(victim.asked[seen:]) & before == set()
+def run_on(victim: Victim, runs: Path, **how: Any) -> int:
+    """Begin or resume; nothing that was recorded before is asked for again."""
+    kept, seen = recorded(runs), len(victim.asked)
+    ended = victim.run(runs, resume=True, **how)
+    time.sleep(2 * LATENCY)  # requests that were under way reach the server
+    assert set(victim.asked[seen:]) & kept == set()
+    return ended
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before it is written", "right after"])
@@ -123,54 +136,47 @@ def test_a_kill_at_every_record_of_the_journal(
 ) -> None:
     """A run of 40 files makes 80 records: each model call, and what each file's task gave back.
 
-    Right after one record is right before the next, so there every other one does.
+    One run is killed at record after record; a copy of it as the kill left it is finished now and then. Right after
+    one record is right before the next, so there every other one does.
     """
-    for number in range(1, 2 * COUNT + 1, 2 if late else 1):
-        runs = tmp_path / str(number)
-        start = len(victim.asked)
-        assert victim.run(runs, resume=False, die=number, late=late) == -signal.SIGKILL
-        assert records(runs) == (number if late else number - 1)
-        finish(victim, runs, recorded(runs))
-        assert tree(runs) == whole[0]
-        assert len(victim.asked) - start <= COUNT + LANES
+    runs, start, kills = tmp_path / "run", len(victim.asked), 0
+    if not late:
+        assert run_on(victim, runs, die=1) == -signal.SIGKILL
+    while (ended := run_on(victim, runs, die=2, late=late)) != 0:
+        assert ended == -signal.SIGKILL
+        kills += 1
+        assert records(runs) == (2 * kills if late else kills)
+        if kills % 10 == 1:
+            copy = tmp_path / str(kills)
+            shutil.copytree(runs, copy, symlinks=True)
+            asked = len(victim.asked)
+            assert run_on(victim, copy) == 0
+            assert tree(copy) == whole[0]
+            start += len(victim.asked) - asked
+    assert kills == (COUNT if late else 2 * COUNT - 1)
+    assert tree(runs) == whole[0]
+    assert len(victim.asked) - start <= COUNT + (kills + 1) * LANES
 
 
 def test_kills_at_random_instants(victim: Victim, whole: tuple[dict[str, str], float], tmp_path: Path) -> None:
+    """So many as FLOWRUN_KILLS says; a run is killed again and again until it comes to its end."""
     drawn = random.Random(4)
     kills = runs_made = 0
     while kills < RANDOM_KILLS:
         runs = tmp_path / str(runs_made)
         runs_made += 1
-        start = len(victim.asked)
-        ended, killed = -signal.SIGKILL, 0
-        while ended == -signal.SIGKILL:
-            kept = recorded(runs)
-            seen = len(victim.asked)
-            ended = victim.run(runs, resume=killed > 0, kill_after=drawn.uniform(0, 0.7 * whole[1]))
-            killed += ended == -signal.SIGKILL
-            if ended == -signal.SIGKILL and is_finished(runs):
-                ended = 0  # killed between its last record and its exit
-            time.sleep(2 * LATENCY)  # requests that were under way reach the server
-            assert set(victim.asked[seen:]) & kept == set()
-        assert ended == 0
+        start, killed = len(victim.asked), 0
+        while run_on(victim, runs, kill_after=drawn.uniform(0, 0.6 * whole[1])) == -signal.SIGKILL:
+            killed += 1
+            if is_finished(runs):  # killed between its last record and its exit
+                break
+        assert is_finished(runs)
         kills += killed
         assert tree(runs) == whole[0]
         assert len(victim.asked) - start <= COUNT + killed * LANES
-    assert kills >= RANDOM_KILLS
 
 
 def test_two_processes_resume_one_run_and_one_wins(victim: Victim, tmp_path: Path) -> None:
     assert victim.run(tmp_path, resume=False, die=5) == -signal.SIGKILL
-    second = Victim(victim.server, victim.asked)
-    commands = [{"resume": True, "url": victim.server.url, "runs": str(tmp_path), "die": None, "late": False}] * 2
-    for one, command in zip((victim, second), commands, strict=True):
-        one.process.stdin.write(json.dumps(command) + "\n")  # type: ignore[union-attr]
-        one.process.stdin.flush()  # type: ignore[union-attr]
-    ends = []
-    for one in (victim, second):
-        one.process.stdout.readline()  # type: ignore[union-attr]
-        ends.append(int(one.process.stdout.readline()))  # type: ignore[union-attr]
-    second.process.stdin.close()  # type: ignore[union-attr]
-    second.process.wait(10)
-    second.process.stdout.close()  # type: ignore[union-attr]
-    assert sorted(ends) == [0, 1]
+    assert sorted(victim.run_several(2, tmp_path, resume=True)) == [0, 2]
+    assert "is held by process" in (tmp_path / "refused").read_text()

@@ -1,25 +1,24 @@
-"""A process that starts and resumes runs in children, to be killed: everything is imported once, each child is a fork.
+"""A process that starts and resumes runs in children, to be killed: what is imported once serves all forks.
 
-It reads commands from standard input, a JSON object a line: {"resume", "url", "runs", "die", "late"}. With "die": N the
-child kills itself at the N-th record of the journal, before it is written or ("late") right after. For each command it
-answers with the child's process id, and then with how it ended.
+It reads commands from standard input, a JSON object a line: {"resume", "url", "runs", "die", "late", "children"}. With
+"die": N a child kills itself at the N-th record of the journal, before it is written or ("late") right after. For each
+command it answers with the ids of so many children, and then with how they ended, each a list in a line.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib
+import gc
 import json
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
-import langgraph.checkpoint.sqlite.aio  # noqa: F401 - imported before the forks
-
-from engine.contract import resolve_call
 from engine.effects import RoleModel
+from engine.errors import InputError
 from engine.flow import load_flow
 from engine.journal import Journal
 from engine.models.base import Decoding
@@ -59,13 +58,12 @@ def child(command: dict[str, Any]) -> int:
     return 0 if result.ok else 1
 
 
-def warm_up() -> None:
-    """Import what is imported on first use, so that no child does it again."""
-    for name in ("langchain_openai", "jsonschema", "tiktoken", "nodes.develop", "nodes.merge", "nodes.schedule"):
-        importlib.import_module(name)
-    resolved = load_flow(str(FLOW))
-    for node in resolved.nodes.values():
-        resolve_call(node)
+def warm_up(command: dict[str, Any]) -> None:
+    """Do a whole run here, so that what is imported or made on first use is there in every child."""
+    with tempfile.TemporaryDirectory() as runs:
+        child({**command, "resume": False, "runs": runs, "die": None})
+    gc.collect()
+    gc.freeze()
 
 
 def die_at_record(number: int, late: bool) -> None:
@@ -83,20 +81,29 @@ def die_at_record(number: int, late: bool) -> None:
 
 
 def main() -> None:
-    warm_up()
-    for line in sys.stdin:
+    for number, line in enumerate(sys.stdin):
         command = json.loads(line)
-        pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                code = child(command)
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        print(pid, flush=True)
-        _, status = os.waitpid(pid, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        if number == 0:
+            warm_up(command)
+        pids = [fork(command) for _ in range(command["children"])]
+        print(json.dumps(pids), flush=True)
+        print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]), flush=True)
+
+
+def fork(command: dict[str, Any]) -> int:
+    """Start a child; returns its process id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        code = child(command)
+    except InputError as error:
+        code = error.exit_code
+        Path(command["runs"], "refused").write_text(str(error))
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.models.tokens import _encoding, count_tokens, estimate_tokens
+from engine.models import tokens
+from engine.models.base import Message
+from engine.models.tokens import _encoding, count_messages, count_tokens, estimate_tokens
 
 
 @given(st.text(st.characters()), st.text(st.characters()))
@@ -26,3 +29,15 @@ def test_without_a_vocabulary_the_count_is_an_estimate(
     _encoding.cache_clear()
     assert count_tokens("some words <|endoftext|>", model) == (6, False)
     _encoding.cache_clear()
+
+
+def test_with_a_vocabulary_tokens_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = {bytes([number]): number for number in range(256)}
+    letter_by_letter = tiktoken.Encoding(
+        "letters", pat_str=r"\S+|\s", mergeable_ranks=letters, special_tokens={"<|x|>": 256}
+    )
+    monkeypatch.setattr(tokens, "_encoding", lambda model: letter_by_letter if model == "known" else None)
+    assert count_tokens("words <|x|>", "known") == (11, True)  # nothing in a prompt is a special token
+    assert count_messages([Message("user", "words"), Message("assistant", "é")], "known") == 5 + 2 + 2 * 4
+    assert count_messages([Message("user", "words")], "other") == 2 + 4
+    assert count_tokens("a" * 300_000, "known") == (75_000, False)

@@ -48,6 +48,7 @@ class FakeContext:
     role: str = "default"
     ended: str | None = None
     max_input_tokens: int = 128_000
+    time_limit: float = 30.0
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="flowrun-test-")))
     commands: Commands | None = None
     events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
