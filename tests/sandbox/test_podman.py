@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError, SandboxError
-from engine.sandbox import open_sandbox
+from engine.sandbox import open_sandbox, owner
 from engine.sandbox.base import Sandbox, SandboxResult
-from engine.sandbox.containers import owner
+from engine.sandbox.containers.container import LABEL
 from engine.sandbox.environment import environment
 from engine.sandbox.podman import PodmanSandbox, open_podman
 from tests.support.sandboxes import LIMITS, environments, opened, run
@@ -29,6 +29,7 @@ CALLER = """
 import asyncio, sys
 from pathlib import Path
 from engine.sandbox.base import Limits
+from engine.sandbox.containers.container import LABEL
 from engine.sandbox.environment import environment
 from engine.sandbox.podman import open_podman
 
@@ -59,8 +60,8 @@ def containers(sandbox: PodmanSandbox) -> dict[str, str]:
     from podman import PodmanClient
 
     with PodmanClient(base_url=sandbox._service.address) as client:
-        found = client.containers.list(all=True, filters={"label": owner.LABEL})
-        return {str(one.id): str(one.labels[owner.LABEL]) for one in found}
+        found = client.containers.list(all=True, filters={"label": LABEL})
+        return {str(one.id): str(one.labels[LABEL]) for one in found}
 
 
 def until(condition: Callable[[], bool]) -> None:
