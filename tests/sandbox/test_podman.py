@@ -11,6 +11,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -152,10 +153,27 @@ async def used_and_closed(cache: Path, image: str | None = None) -> list[Sandbox
         await other.close()
 
 
-def test_closing_leaves_no_container(sandbox: PodmanSandbox, cache: Path) -> None:
+def test_closing_leaves_nothing(sandbox: PodmanSandbox, cache: Path) -> None:
     before = containers(sandbox)
-    asyncio.run(used_and_closed(cache))
-    assert containers(sandbox) <= before
+
+    async def opened_and_closed() -> Path:
+        other = await open_podman(await environment((), cache), cache, limits=LIMITS)
+        await other.run(["python", "-c", "pass"], {}, limits=LIMITS)
+        await other.close()
+        return other._service.folder
+
+    folder = asyncio.run(opened_and_closed())
+    assert containers(sandbox) <= before and not folder.exists()
+    until(lambda: not processes_with(str(folder)))
+
+
+def processes_with(word: str) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if word.encode() in (process / "cmdline").read_bytes():
+                found.append(process.name)
+    return found
 
 
 def test_files_that_cannot_go_in_are_refused(sandbox: PodmanSandbox) -> None:
