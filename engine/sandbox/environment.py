@@ -15,6 +15,7 @@ import shutil
 import sys
 import sysconfig
 import tempfile
+import time
 import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +26,11 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from engine.errors import SandboxError
+from engine.sandbox import owner
 
 _FORMAT = 2  # counts up when what is put into an environment changes
+_BUILDING, _OWNER = ".building-", ".owner"
+_ABANDONED = 3600.0  # seconds after which what has no owner is nobody's
 _PIP_TIMEOUT = 600.0  # seconds
 _PIP = ("--only-binary", ":all:", "--no-input", "--disable-pip-version-check", "--no-compile", "--retries", "1")
 
@@ -59,8 +63,10 @@ async def environment(requirements: Sequence[str], cache: Path) -> Environment:
     place = _place(cache, wanted)
     if not place.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=".building-", dir=cache))
+        await asyncio.to_thread(_sweep, cache)
+        aside = Path(tempfile.mkdtemp(prefix=_BUILDING, dir=cache))
         try:
+            (aside / _OWNER).write_text(owner.mark())
             await asyncio.to_thread(venv.EnvBuilder(symlinks=True).create, aside)
             refused = await _install(wanted, _site(aside))
             failed |= refused
@@ -69,6 +75,24 @@ async def environment(requirements: Sequence[str], cache: Path) -> Environment:
         finally:
             await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
     return Environment(place / "bin" / "python", (place, *_base()), failed)
+
+
+def _sweep(cache: Path) -> None:
+    """Remove what processes left behind that were killed while they made an environment."""
+    for aside in cache.glob(f"{_BUILDING}*"):
+        try:
+            nobody = owner.is_dead((aside / _OWNER).read_text())
+        except OSError:  # it has none yet, or is gone or finished meanwhile
+            nobody = _is_old(aside)
+        if nobody:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _is_old(place: Path) -> bool:
+    try:
+        return time.time() - place.stat().st_mtime > _ABANDONED
+    except OSError:
+        return False
 
 
 def _sorted_out(requirements: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -127,7 +151,7 @@ async def _pip(wanted: Sequence[str], site: Path, *options: str) -> str | None:
     """
     python = sys.executable if importlib.util.find_spec("pip") else base_python()
     command = [python, "-I", "-m", "pip", "install", "--target", str(site), *_PIP, *options, *wanted]
-    said, code = await _command(command)
+    said, code = await _command(command, site)
     if code == 0:
         return None
     lines = [line.strip() for line in said.splitlines() if line.strip()]
@@ -136,10 +160,11 @@ async def _pip(wanted: Sequence[str], site: Path, *options: str) -> str | None:
     return (telling or errors or lines or ["pip failed"])[-1]
 
 
-async def _command(command: Sequence[str]) -> tuple[str, int]:
+async def _command(command: Sequence[str], folder: Path) -> tuple[str, int]:
+    """Run a command in a folder of ours, where a requirement cannot be taken for a file; its output and exit code."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=asyncio.subprocess.STDOUT
+        *command, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=asyncio.subprocess.STDOUT
     )
     try:
         async with asyncio.timeout(_PIP_TIMEOUT):
@@ -157,12 +182,16 @@ async def _command(command: Sequence[str]) -> tuple[str, int]:
 async def _finish(aside: Path, place: Path) -> None:
     """Add pytest, compile everything, and move the environment to its place; one that is there already stays."""
     site = _site(aside)
-    await asyncio.to_thread(_copy_distribution, "pytest", site)
+    try:
+        await asyncio.to_thread(_copy_distribution, "pytest", site)
+    except OSError as error:  # a package has a folder where pytest has a file
+        raise SandboxError(f"a required package is in the way of pytest: {error}; require another one") from error
     if not (site / "pytest" / "__init__.py").exists():
         raise SandboxError("pytest cannot be copied from flowrun's own environment; install it anew with pip")
     await asyncio.to_thread(_settle_scripts, aside, place)
-    await _command([base_python(), "-I", "-S", "-m", "compileall", "-q", "-j", "0", str(site)])
+    await _command([base_python(), "-I", "-S", "-m", "compileall", "-q", "-j", "0", str(site)], site)
     await asyncio.to_thread(_open_to_all, aside)
+    (aside / _OWNER).unlink()
     try:
         aside.rename(place)
     except OSError:
@@ -195,14 +224,19 @@ def _copy_distribution(name: str, site: Path) -> None:
 
 
 def _settle_scripts(aside: Path, place: Path) -> None:
-    """Console scripts go where the environment's Python is, and start that one."""
+    """Console scripts go where the environment's Python is, and start that one; none takes the place of another.
+
+    A package chooses the names of its scripts, and what is there already may be a link to a file of this machine.
+    """
     for script in (aside / "bin").iterdir():
         if not script.is_symlink():
             script.unlink()
     for script in (_site(aside) / "bin").glob("*"):
+        target = aside / "bin" / script.name
+        if not script.is_file() or target.is_symlink() or target.exists():
+            continue
         first, _, rest = script.read_bytes().partition(b"\n")
         if first.startswith(b"#!") and b"python" in first:
-            target = aside / "bin" / script.name
             target.write_bytes(f"#!{place}/bin/python\n".encode() + rest)
             target.chmod(0o755)
 

@@ -163,6 +163,18 @@ KERNEL_SETTINGS = [
     "os.open('/dev/kmsg', os.O_WRONLY)",
     "os.open('/dev/mem', os.O_RDWR)",
 ]
+# Writes to whatever another process of the sandbox has open: the one that watches says how the command ended.
+FORGE_AN_ANSWER = """
+import os
+own = {os.getpid()}
+for process in {int(one) for one in os.listdir("/proc") if one.isdecimal()} - own | {os.getppid(), 1}:
+    for place in [f"/proc/{process}/fd/{number}" for number in range(20)] + [f"/proc/{process}/mem"]:
+        try:
+            os.write(os.open(place, os.O_WRONLY), b'{"ended": "exit", "exit_code": 0}\\n')
+            print("wrote to", place)
+        except OSError: pass
+raise SystemExit(7)
+"""
 KILL_EVERYTHING = "import os, signal\nfor one in (-1, 1, os.getppid()): os.kill(one, signal.SIGKILL)"
 RESULTS_THAT_ARE_NO_FILES = """
 import os, socket, sys

@@ -240,6 +240,11 @@ def test_signals_reach_nobody_else(sandbox: Sandbox) -> None:
     assert run(sandbox, "print('goes on')").stdout == "goes on\n"
 
 
+def test_how_it_ended_cannot_be_forged(sandbox: Sandbox) -> None:
+    result = run(sandbox, attacks.FORGE_AN_ANSWER)
+    assert (result.ended, result.exit_code, result.stdout) == ("exit", 7, "")
+
+
 def test_powers_are_gone(every_sandbox: Sandbox) -> None:
     status = run(every_sandbox, "print(open('/proc/self/status').read())").stdout
     found = dict(line.split(":\t") for line in status.splitlines() if line.startswith(("Cap", "NoNew")))

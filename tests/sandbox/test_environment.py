@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.sandbox import environment as environment_module
+from engine.sandbox import owner
 from engine.sandbox.base import Sandbox
 from engine.sandbox.environment import Environment, environment
 from tests.support.sandboxes import environments, opened, run
@@ -123,3 +125,43 @@ def test_two_processes_build_at_once(tmp_path: Path) -> None:
     assert [one.returncode for one in both] == [0, 0] and len(said) == 1
     assert len(list(tmp_path.iterdir())) == 1
     assert Path(said.pop().strip()).exists()
+
+
+def test_a_script_of_a_package_takes_no_other_place(tmp_path: Path) -> None:
+    victim = tmp_path / "interpreter of the machine"
+    victim.write_text("kept")
+    aside, place = tmp_path / "aside", tmp_path / "place"
+    scripts = environment_module._site(aside) / "bin"
+    scripts.mkdir(parents=True)
+    (aside / "bin").mkdir()
+    (aside / "bin" / "python").symlink_to(victim)
+    (aside / "bin" / "dangling").symlink_to(tmp_path / "new")
+    for name in ("python", "dangling", "tool"):
+        (scripts / name).write_text("#!/x/python\nevil")
+    (scripts / "folder").mkdir()
+    environment_module._settle_scripts(aside, place)
+    assert victim.read_text() == "kept" and not (tmp_path / "new").exists()
+    assert (aside / "bin" / "tool").read_text() == f"#!{place}/bin/python\nevil"
+
+
+def test_a_file_that_lies_about_is_not_taken_for_a_requirement(
+    cache: Path, tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "source-1.0.tar.gz").write_bytes((index / "source-1.0.tar.gz").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert make(cache, "source-1.0.tar.gz").failed.keys() == {"source-1.0.tar.gz"}
+
+
+def test_what_a_killed_process_left_half_made_is_swept(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, os, sys; from pathlib import Path; from engine.sandbox import environment as e\n"
+        "e._finish = lambda *_: os.kill(os.getpid(), 9)\n"
+        "asyncio.run(e.environment((), Path(sys.argv[1])))"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(tmp_path)]).returncode == -9
+    (half,) = tmp_path.iterdir()
+    (tmp_path / ".building-mine").mkdir()
+    (tmp_path / ".building-mine" / ".owner").write_text(owner.mark())
+    made = make(tmp_path)
+    assert {one.name for one in tmp_path.iterdir()} == {".building-mine", made.python.parents[1].name}
+    assert not half.exists() and not list(made.python.parents[1].glob(".owner"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -155,3 +157,10 @@ def test_the_event_loop_goes_on_and_runs_do_not_meet(sandbox: Sandbox) -> None:
     outputs, ticks = asyncio.run(several())
     assert [sorted(eval(one)) for one in outputs] == [sorted(["mine", str(n)]) for n in range(6)]
     assert ticks > 10
+
+
+def test_the_network_is_there_when_it_is_asked_for(sandbox: Sandbox) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        program = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5); print('met')"
+        assert run(sandbox, program, limits=replace(LIMITS, network=True)).stdout == "met\n"
+        assert run(sandbox, program).exit_code == 1

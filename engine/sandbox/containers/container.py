@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import engine
-from engine.sandbox import contained
+from engine.sandbox import contained, owner
 from engine.sandbox.base import Limits
-from engine.sandbox.containers import owner
 from engine.sandbox.containers.image import Image
 
 if TYPE_CHECKING:
     from podman import PodmanClient
 
+LABEL = "flowrun.owner"
 LIFETIME = 3600  # seconds; it ends by itself then, whatever became of flowrun
 _PERIOD = 20_000  # microseconds over which processor time is shared out
 _SLACK = 2**20  # bytes of a folder beyond its limit, for the order
@@ -153,8 +153,8 @@ def sweep(client: PodmanClient) -> None:
     """Remove the containers whose owner is dead."""
     from podman.errors import PodmanError
 
-    for one in client.containers.list(all=True, filters={"label": owner.LABEL}):
-        if owner.is_dead(str(one.labels.get(owner.LABEL, ""))):
+    for one in client.containers.list(all=True, filters={"label": LABEL}):
+        if owner.is_dead(str(one.labels.get(LABEL, ""))):
             with suppress(PodmanError):  # it removes itself, or another sweep does it
                 one.remove(force=True, v=True)
 
@@ -168,7 +168,7 @@ def _options(kind: Kind) -> dict[str, Any]:
     return {
         "entrypoint": ["sleep"],
         "command": [str(LIFETIME)],
-        "labels": {owner.LABEL: owner.mark()},
+        "labels": {LABEL: owner.mark()},
         "hostname": "sandbox",
         "user": f"{contained.USER}:{contained.USER}",
         "workdir": contained.WORK,

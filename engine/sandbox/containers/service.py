@@ -16,12 +16,20 @@ from engine.errors import SandboxError
 
 _PATIENCE = 20.0  # seconds for a service to listen
 _PREFIX = "flowrun-podman-"
-# Standard input is the lifeline: when it closes, because its owner is gone, the service ends and the folder too.
+# Standard input is the lifeline: when it closes, because its owner is gone, the service ends and the folder too. All
+# of its process group is told, since without root the service is a child of what was started.
 _SERVE = """
 exec 3<&0
+trap : TERM
 podman system service --time=0 "unix://$1/podman.sock" 3<&- &
 service=$!
-{ read -r _ <&3; kill "$service"; while kill -0 "$service"; do sleep 0.05; done 2> /dev/null; rm -rf "$1"; } &
+{
+    trap : TERM
+    read -r _ <&3
+    kill -s TERM -- "-$$"
+    while kill -0 "$service"; do sleep 0.05; done 2> /dev/null
+    rm -rf "$1"
+} &
 wait "$service"
 """
 _PROFILES = (Path("/etc/containers/seccomp.json"), Path("/usr/share/containers/seccomp.json"))

@@ -1,11 +1,9 @@
-"""Whose a container is: the mark of a living process, and whether the one that left a mark is dead."""
+"""Whose something is that may outlive a process: the mark of a living one, and whether the one that left it is dead."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-
-LABEL = "flowrun.owner"
 
 
 def mark() -> str:
