@@ -63,6 +63,11 @@ class ForkedPytest:
         self._process.wait()
         self._process.stdout.close()
 
+    @property
+    def time_limit(self) -> float:
+        """The seconds that one run may take."""
+        return self._seconds
+
     def as_context(self, seconds: float = _SECONDS) -> Any:
         """Itself, for callables that are typed to take a Context; each run may take so many seconds."""
         self._seconds = seconds
