@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 
 from engine.context import Context
 from engine.sandbox.base import SandboxResult
-from nodes.trace import TEMPORARY
+
+TEMPORARY = ".flowrun-qa/"  # where temporary tests stand
 
 _REPORT = ".flowrun-report.xml"
 _SETTINGS = ".flowrun-pytest.ini"

@@ -7,9 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from nodes.testing import Failure
-
-TEMPORARY = ".flowrun-qa/"  # where temporary tests stand
+from nodes.testing import TEMPORARY, Failure
 
 _FRAME = re.compile(r"^(?:\./)?([\w./-]+\.py):(\d+): (?:in (\S+))?", re.MULTILINE)
 _FILE = re.compile(r"\b[Ff]ile \"?([^\"\n,]+)\"?, line (\d+)")

@@ -15,8 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nodes.testing import Failure, run_own_tests, run_qa_tests
-from nodes.trace import TEMPORARY
+from nodes.testing import TEMPORARY, Failure, run_own_tests, run_qa_tests
 from tests.nodes.localisation_cases import CASES, Case
 from tests.support.forked_pytest import ForkedPytest
 
