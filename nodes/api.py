@@ -27,7 +27,11 @@ def public_interface(source: str) -> Interface:
     `__version__` do. Imported names count when `__all__` lists them, or when they are imported `as` themselves. A name
     that is defined in several branches is declared as in the first. Raises SyntaxError for code that does not parse.
     """
-    tree = ast.parse(source)
+    return interface_of(ast.parse(source))
+
+
+def interface_of(tree: ast.Module) -> Interface:
+    """The public interface of a file that is parsed already."""
     listed = ModuleCode("", tree).listed
     found: Interface = {}
     for name, declaration in _declarations(tree.body).items():

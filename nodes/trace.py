@@ -6,8 +6,10 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from nodes.testing import Failure
+if TYPE_CHECKING:
+    from nodes.testing import Failure
 
 TEMPORARY = ".flowrun-qa/"  # where temporary tests stand
 
