@@ -15,7 +15,7 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = (
     "flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md"
-    " --model replay:examples/cronwhen/recording.jsonl"
+    " --model replay:examples/cronwhen/codeteam.jsonl"
 )
 WIDTH = 118
 

@@ -70,7 +70,9 @@ def _declarations(body: list[ast.stmt], prefix: str = "") -> Interface:
                 if not prefix or not _private(name):
                     found |= _declarations(statement.body, f"{prefix}{name}.")
             case ast.AnnAssign(target=ast.Name(id=name)):
-                found[prefix + name] = f"{name}: {ast.unparse(statement.annotation)}"
+                # a field's default is part of its class's signature; a typed constant is known by its type
+                default = f" = {_short(statement.value)}" if prefix and statement.value else ""
+                found[prefix + name] = f"{name}: {ast.unparse(statement.annotation)}{default}"
             case ast.Assign(targets=targets):
                 single = all(isinstance(target, ast.Name) for target in targets)
                 value = f" = {_short(statement.value)}" if single else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodes.contract import Contract, is_test
+from nodes.data_files import data_fault, script_faults
 from nodes.import_check import import_breaches
 from nodes.import_names import DeclaredImports
 from nodes.lint import lint
@@ -80,10 +81,20 @@ def _own(project: ProjectCode, path: str) -> Iterator[Violation]:
     if path not in project.code:
         if not project.files[path].strip() and entry["purpose"]:
             yield Violation(path, 0, "placeholder", f"{path} is empty, but it is to hold: {entry['purpose']}")
+        yield from _data(project, path)
         return
     yield from (violation for _, violation in symbol_breaches(project, path))
     if is_test(path) and path.rpartition("/")[2].startswith("test_") and not _tests(project.code[path].tree):
         yield Violation(path, 0, "no_tests", f"{path} holds no test function")
+
+
+def _data(project: ProjectCode, path: str) -> Iterator[Violation]:
+    """What is wrong with a file that is no Python: it cannot be read, or names a function that is not there."""
+    text = project.files[path]
+    if fault := data_fault(path, text):
+        yield Violation(path, fault[0], "syntax", f"{path}:{fault[0]}: {fault[1]}")
+    for _, message in script_faults(project, text) if path == "pyproject.toml" else ():
+        yield Violation(path, 0, "interface", f"{path}: {message}")
 
 
 def symbol_breaches(project: ProjectCode, path: str) -> Iterator[tuple[str, Violation]]:

@@ -18,7 +18,7 @@ _LINE = re.compile(r"line:? (\d+)")
 
 def data_fault(path: str, text: str) -> tuple[int, str] | None:
     """The line (0 where it is not known) and the reason for which a file cannot be read, or None."""
-    if not text.strip():
+    if not text.strip() or "{{" in text or "{%" in text:  # an empty file, or a template of one
         return None
     try:
         match PurePosixPath(path).suffix:
@@ -27,7 +27,7 @@ def data_fault(path: str, text: str) -> tuple[int, str] | None:
             case ".toml":
                 tomllib.loads(text)
             case ".ini" | ".cfg":
-                configparser.ConfigParser(interpolation=None).read_string(text)
+                configparser.ConfigParser(interpolation=None, allow_no_value=True).read_string(text)
             case ".yaml" | ".yml":
                 _read_yaml(text)
     except RecursionError:

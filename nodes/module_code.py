@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -50,15 +50,8 @@ class ModuleCode:
 
     @staticmethod
     def parse(path: str, source: str) -> ModuleCode:
-        """The file's code; raises Unparsable."""
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                tree = ast.parse(source)
-        except SyntaxError as error:
-            raise Unparsable(error.msg, error.lineno or 0) from error
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise Unparsable(str(error) or "it is nested too deep", 0) from error
-        return ModuleCode(path, tree, _grouped(bindings(tree.body)))
+        """The file's code; raises Unparsable. Nobody may change the tree: the same text gives the same object."""
+        return _parsed(path, source)
 
     @cached_property
     def imports(self) -> list[Import]:
@@ -102,6 +95,18 @@ class ModuleCode:
     def line_of(self, name: str) -> int:
         """The line that first binds a name; 0 if none does."""
         return min((getattr(one, "lineno", 0) for one in self.bound.get(name, ())), default=0)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(path: str, source: str) -> ModuleCode:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(source)
+    except SyntaxError as error:
+        raise Unparsable(error.msg, error.lineno or 0) from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise Unparsable(str(error) or "it is nested too deep", 0) from error
+    return ModuleCode(path, tree, _grouped(bindings(tree.body)))
 
 
 def members(declared: ast.ClassDef) -> dict[str, list[ast.AST]]:

@@ -16,7 +16,7 @@ DEMO = ("flows/codeteam.yaml", "--input", "requirements=examples/cronwhen/README
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of the demo's run, from its recording, and what was printed. Nothing may change it."""
     runs = tmp_path_factory.mktemp("demo")
-    recording = ROOT / "examples" / "cronwhen" / "recording.jsonl"
+    recording = ROOT / "examples" / "cronwhen" / "codeteam.jsonl"
     done = flowrun(*DEMO, "--model", f"replay:{recording}", "--runs", runs, PYTHONHASHSEED="1")
     assert done.returncode == 0, done.stdout + done.stderr
     return next(path.parent for path in runs.glob("*/run.json")), done.stdout

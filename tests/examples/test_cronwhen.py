@@ -15,7 +15,7 @@ from tests.conftest import DEMO
 from tests.support.command import ROOT, clean_environment, flowrun, git
 
 EXAMPLE = ROOT / "examples" / "cronwhen"
-REPLAY = [*DEMO, "--model", "replay:examples/cronwhen/recording.jsonl"]
+REPLAY = [*DEMO, "--model", "replay:examples/cronwhen/codeteam.jsonl"]
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="the git program is not installed")
 
 

@@ -12,7 +12,7 @@ from engine.models.recording import read_recording
 from engine.places import read_place
 from tests.support.command import ROOT
 
-RECORDED = [one.request for one in read_recording(ROOT / "examples" / "cronwhen" / "recording.jsonl").entries]
+RECORDED = [one.request for one in read_recording(ROOT / "examples" / "cronwhen" / "codeteam.jsonl").entries]
 
 
 def requests(node: str, step: str = "") -> Iterator[Request]:

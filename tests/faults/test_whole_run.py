@@ -23,7 +23,7 @@ from tests.support.openai_server import (
 )
 from tests.support.recorded import RecordedAnswers
 
-RECORDING = ROOT / "examples" / "cronwhen" / "recording.jsonl"
+RECORDING = ROOT / "examples" / "cronwhen" / "codeteam.jsonl"
 KEY = "sk-whole-91f2c64be07d5a38"
 EVERY = 3
 

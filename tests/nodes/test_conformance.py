@@ -266,3 +266,35 @@ def test_the_projects_own_code_conforms_to_the_interface_that_is_read_from_it() 
     data["dependencies"] = ["packaging", "ruff", "numpy", "jsonschema", "pyyaml", "click"]
     found = [one for one in conformance(Contract(data), files) if "'engine'" not in one.message]
     assert [one for one in found if one.kind != "import"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line"),
+    [
+        ("a.json", '{"x": 1}', None),
+        ("a.json", '{"x": 1,\n "y": }', 2),
+        ("a.json", "[" * 100_000, 0),
+        ("a.toml", "x = 1", None),
+        ("a.toml", "x = 1\ny = \n", 2),
+        ("a.ini", "[a]\nx = 1\nflag\n", None),
+        ("a.cfg", "x = 1\n", 1),
+        ("a.yaml", "x: &a [1, *a]\n---\ny: !!python/object:os.system {}", None),
+        ("a.yml", "x: 1\ny: [1, 2\n", 3),
+        ("a.yaml", "x: {{ name }}\n", None),
+        ("a.txt", "x = [", None),
+    ],
+)
+def test_data_that_cannot_be_read_is_told_with_its_line(path: str, text: str, line: int | None) -> None:
+    found = project({path: text})
+    assert [(one.path, one.line, one.kind) for one in found] == ([] if line is None else [(path, line, "syntax")])
+
+
+def test_a_script_names_a_function_that_is_there() -> None:
+    files = {
+        "pyproject.toml": '[project.scripts]\na = "p.cli:main"\nb = "p.cli:run"\nc = "p.gone:f"\n',
+        "p/cli.py": "main = 1",
+    }
+    assert [one.message.split(": ", 1)[1] for one in project(files)] == [
+        "script 'b': p/cli.py has no 'run'",
+        "script 'c': the tree has no module 'p.gone'",
+    ]
