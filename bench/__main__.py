@@ -52,7 +52,7 @@ busy machine slows down both sides. A figure that misses its target stands as it
 - *Hits*: forty needs, each a sentence that names no package, and the packages a person would name for it; the best
   chunk of each package counts. Vectors are those of the local embedder.
 - *Corpus*: pieces of 200 characters of the source files that are installed here, as the local embedder sees them; 300
-  other pieces are the queries. FAISS, NumPy and the corpus answer each in turn, for the same 5 nearest; the corpus also
+  other pieces are the queries. FAISS, NumPy and the corpus take turns of 50, for the same 5 nearest; the corpus also
   reads the chunks found. Both graphs have 20 neighbours, 150 candidates when built, 200 when searched. FAISS is not
   installed with flowrun: `.venv/bin/pip install faiss-cpu`.
 - *Cleaned documents* are compared when a folder of them is given: `make bench TWINS=FOLDER`.

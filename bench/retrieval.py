@@ -14,7 +14,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -29,9 +29,10 @@ from engine.retrieval.corpus import Corpus
 from engine.retrieval.local import LocalEmbedder
 from engine.retrieval.table import BUILD_BREADTH, NEIGHBOURS, SEARCH_BREADTH
 
-CHUNKS, OF_EACH, QUERIES, K = 100_000, 100, 300, 5
+CHUNKS, OF_EACH, QUERIES, TURN, K = 100_000, 100, 300, 50, 5
 LENGTH = 200  # characters of a text
 Vectors = NDArray[np.float32]
+Way = Callable[[int], Awaitable[list[int]]]
 
 
 class Known:
@@ -115,21 +116,30 @@ def faiss_index(rows: Vectors) -> Any:
 
 
 async def ask(corpus: Corpus, texts: Sequence[str], rows: Vectors, index: Any) -> dict[str, Answers]:
-    """Each query in each way, one after the other."""
-    answers: dict[str, Answers] = {name: Answers() for name in ("numpy", "faiss", "vector", "text", "hybrid")}
-    ways: tuple[Mode, ...] = ("vector", "text", "hybrid")
-    for query in range(CHUNKS, CHUNKS + QUERIES):
-        began = time.perf_counter()
+    """All queries in each way, in turns of some: a way's idle threads spin for a while, and would slow the next."""
+
+    async def numpy(query: int) -> list[int]:
         similarity = rows[:CHUNKS] @ rows[query]
-        answers["numpy"].add(began, np.argpartition(-similarity, K)[:K].tolist())
-        if index is not None:
-            began = time.perf_counter()
-            answers["faiss"].add(began, index.search(rows[query : query + 1], K)[1][0].tolist())
-        for mode in ways:
-            began = time.perf_counter()
+        return list(map(int, np.argpartition(-similarity, K)[:K]))
+
+    async def faiss(query: int) -> list[int]:
+        return list(map(int, index.search(rows[query : query + 1], K)[1][0]))
+
+    def of_corpus(mode: Mode) -> Way:
+        async def search(query: int) -> list[int]:
             hits = await corpus.search(texts[query], K, mode)
-            numbers = [int(hit.chunk.repository[1:]) * OF_EACH + hit.chunk.part for hit in hits]
-            answers[mode].add(began, numbers)
+            return [int(hit.chunk.repository[1:]) * OF_EACH + hit.chunk.part for hit in hits]
+
+        return search
+
+    ways: dict[str, Way] = {"numpy": numpy, **({} if index is None else {"faiss": faiss})}
+    ways |= {"vector": of_corpus("vector"), "text": of_corpus("text"), "hybrid": of_corpus("hybrid")}
+    answers = {name: Answers() for name in ways}
+    for start in range(CHUNKS, CHUNKS + QUERIES, TURN):
+        for name, way in ways.items():
+            for query in range(start, start + TURN):
+                began = time.perf_counter()
+                answers[name].add(began, await way(query))
     return answers
 
 

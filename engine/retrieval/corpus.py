@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _BATCH = 2_000  # chunks that are embedded and written at once
 _DEPTH = 4  # a search looks so many times deeper than asked: ranks are fused, and among equals the order decides
-_SHALLOWEST = 40
+_SHALLOWEST = 40  # of a hybrid search
 _LONGEST = 4_000  # characters of a query whose words are looked for; each costs time
 
 
@@ -95,6 +95,7 @@ class Corpus:
             self._lock.enter_context(locked(self.folder / "lock", f"corpus '{self.name}'"))
         self._writers += 1
         try:
+            self.record = read_record(self.folder)
             yield
         finally:
             self._writers -= 1
@@ -234,7 +235,7 @@ class Corpus:
     ) -> list[Hit]:
         if k < 1 or not self._is_filled():
             return []
-        depth = max(k * _DEPTH, _SHALLOWEST)
+        depth = max(k * _DEPTH, _SHALLOWEST if mode == "hybrid" else 0)
         near, matching = await self._table.find(
             vector if mode != "text" and vector.any() else None,
             query[:_LONGEST] if mode != "vector" else None,
@@ -260,8 +261,9 @@ class Corpus:
         return faults + [f"its index of the {one} is missing or damaged: build it again to renew it" for one in missing]
 
     def _mark(self, chunks: int | None) -> None:
-        self.record = replace(read_record(self.folder), chunks=chunks)
-        write_record(self.folder, self.record)
+        if self.record.chunks != chunks:
+            self.record = replace(self.record, chunks=chunks)
+            write_record(self.folder, self.record)
 
 
 def _checked(repository: str, chunks: Sequence[Chunk]) -> list[Chunk]:

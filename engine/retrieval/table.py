@@ -32,6 +32,8 @@ SEARCH_BREADTH = 200  # and when it is searched (ef)
 REFINE = 3  # so many times the hits asked for are ranked again by their exact vectors
 _TABLE = "chunks"
 _COLUMNS = ["repository", "origin", "licence", "kind", "part", "text"]
+_TIDY_EVERY = 50  # writes: each leaves a file, and every search opens all of them
+_INDEX_CACHE, _FILE_CACHE = 1 << 29, 1 << 26  # bytes
 _OLD = timedelta(minutes=10)  # longer than a search takes that reads an older version
 _ROUNDING = 1e-3  # by which the length of a unit vector may be off
 
@@ -65,6 +67,7 @@ class ChunkTable:
     def __init__(self, folder: Path, dimension: int) -> None:
         self._folder, self._dimension = folder.absolute(), dimension
         self._database: lancedb.AsyncConnection | None = None
+        self._writes = 0
 
     @property
     def exists(self) -> bool:
@@ -81,6 +84,9 @@ class ChunkTable:
                 await merge.when_not_matched_insert_all().when_not_matched_by_source_delete(known).execute(rows)
             else:
                 await table.add(rows)
+            self._writes += 1
+            if self._writes % _TIDY_EVERY == 0:
+                await table.optimize(cleanup_older_than=_OLD)
 
     async def remove(self, repository: str) -> None:
         """Remove a repository's chunks."""
@@ -198,7 +204,8 @@ class ChunkTable:
         """The latest version, which stays what it is whatever others write."""
         try:
             if self._database is None:
-                self._database = await lancedb.connect_async(str(self._folder))
+                session = lancedb.Session(_INDEX_CACHE, _FILE_CACHE)
+                self._database = await lancedb.connect_async(str(self._folder), session=session)
             if write:
                 yield await self._database.create_table(_TABLE, schema=self._schema(), exist_ok=True)
             else:

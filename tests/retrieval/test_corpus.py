@@ -162,7 +162,7 @@ def test_what_was_put_last_is_there_and_nothing_else(writes: list[tuple[str, lis
 
 
 def test_a_build_that_fails_midway_keeps_what_was_written_and_is_completed(tmp_path: Path) -> None:
-    many = [repository(f"r{number}", *["some words"] * 500) for number in range(12)]
+    many = [repository(f"r{number}", *["words"] * 500) for number in range(12)]
 
     def broken() -> Iterator[Repository]:
         yield from many[:9]
