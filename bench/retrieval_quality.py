@@ -92,6 +92,16 @@ def measure(folder: Path | None = None) -> Iterator[Figure | Skipped]:
 
 def _measure(folder: Path) -> Iterator[Figure | Skipped]:
     corpus = Corpus.open(folder) if folder.exists() else _create(folder)
+    if not corpus.record.finished:
+        yield from _built(corpus)
+    for mode in get_args(Mode):
+        ranks = asyncio.run(_ranks(corpus, mode))
+        for k in (1, 5):
+            hits = sum(rank <= k for rank in ranks)
+            yield Figure(f"retrieval by {mode}: hit@{k}", hits / len(ranks), "", detail=f"{hits} of {len(ranks)} needs")
+
+
+def _built(corpus: Corpus) -> Iterator[Figure]:
     began = time.monotonic()
     outcomes = asyncio.run(_build(corpus, [f"pypi:{name}" for name in _PACKAGES.split()]))
     seconds = time.monotonic() - began
@@ -102,11 +112,6 @@ def _measure(folder: Path) -> Iterator[Figure | Skipped]:
     if made:
         detail = f"{len(made)} packages, {files} files, {sum(one.chunks for one in made)} chunks, downloads included"
         yield Figure("corpus of packages: files read a second", files / seconds, "files/s", detail=detail)
-    for mode in get_args(Mode):
-        ranks = asyncio.run(_ranks(corpus, mode))
-        for k in (1, 5):
-            hits = sum(rank <= k for rank in ranks)
-            yield Figure(f"retrieval by {mode}: hit@{k}", hits / len(ranks), "", detail=f"{hits} of {len(ranks)} needs")
 
 
 def _create(folder: Path) -> Corpus:

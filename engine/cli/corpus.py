@@ -11,7 +11,7 @@ import click
 
 from engine.cli.corpus_progress import progress
 from engine.cli.plain import plain
-from engine.errors import InputError
+from engine.errors import InputError, Stopped
 
 if TYPE_CHECKING:
     from engine.retrieval.base import Embedder
@@ -30,7 +30,7 @@ def with_thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
     for name, value, what in (
         ("duplicate", 0.8, "READMEs of two repositories are nearly the same"),
         ("manifest", 0.8, "dependencies overlap a target's"),
-        ("readme", 0.3, "a README overlaps a target's"),
+        ("readme", 0.2, "a README overlaps a target's"),
     ):
         kind = click.FloatRange(0, 1.01)
         help_text = f"From which similarity on {what}, 0 to 1."
@@ -94,7 +94,10 @@ def build_command(
             told.append(outcome)
             advance(outcome)
 
-        asyncio.run(build_corpus(opened, made, expanded, jobs or os.cpu_count() or 1, tell))
+        try:
+            asyncio.run(build_corpus(opened, made, expanded, jobs or os.cpu_count() or 1, tell))
+        except KeyboardInterrupt:
+            raise Stopped("stopped; the same command goes on from here") from None
     return _conclude(opened, told)
 
 

@@ -32,9 +32,10 @@ def start_flowrun(*arguments: str | Path, cwd: Path = ROOT, **environment: str) 
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    """This process's environment without keys and model settings, with flowrun importable from anywhere."""
+    """This process's environment without keys, model settings and corpora, with flowrun importable from anywhere."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI")}
-    return {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "120", **more}
+    no_corpora = {"FLOWRUN_CORPORA": str(ROOT / "no-corpora")}  # not those of who runs the tests
+    return {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "120", **no_corpora, **more}
 
 
 def git(repository: Path, *arguments: str) -> str:
