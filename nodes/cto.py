@@ -22,6 +22,7 @@ from nodes.normalise import NormalisationError, normalise
 from nodes.outline import outline
 from nodes.requirement_markers import Markers
 from nodes.shortening import Shortening
+from nodes.sketch import has_shape
 from nodes.sketch_checks import canonical
 from nodes.sketch_measures import Measures, diversity
 
@@ -143,7 +144,7 @@ def candidate_text(candidate: Candidate, *, brief: bool = False) -> str:
 def diagnostics(candidates: Sequence[Candidate]) -> dict[str, Any]:
     """Planning's diagnostics (CodeTeam, 3.4): rates over the candidates, diversity over those that have a shape."""
     attempts = [attempt for one in candidates for attempt in one["attempts"]]
-    shaped = [one for one in candidates if one["sketch"] is not None and not _shapeless(one)]
+    shaped = [one for one in candidates if one["sketch"] is not None and has_shape(one["sketch"])]
     measures = [Measures(one["sketch"]) for one in shaped]
     failed = Counter(code for attempt in attempts for code in {check["code"] for check in attempt["checks"]})
     return {
@@ -151,15 +152,12 @@ def diagnostics(candidates: Sequence[Candidate]) -> dict[str, Any]:
         "parse_rate": _share(one["sketch"] is not None for one in candidates),
         "validity_rate": _share(one["valid"] for one in candidates),
         "failed_checks": dict(sorted(failed.items())),
+        "validity_by_check": {code: round(1 - failed[code] / len(attempts), 4) for code in sorted(failed)},
         "path_diversity": diversity([{canonical(f["path"]) for f in one["sketch"]["files"]} for one in shaped]),
         "api_diversity": diversity([{s.name for api in one.api.values() for s in api} for one in measures]),
         "input_tokens": sum(one["input_tokens"] for one in attempts),
         "output_tokens": sum(one["output_tokens"] for one in attempts),
     }
-
-
-def _shapeless(candidate: Candidate) -> bool:
-    return any(check["code"] == "schema" for check in candidate["attempts"][-1]["checks"])
 
 
 def _share(flags: Any) -> float:

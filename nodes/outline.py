@@ -15,7 +15,7 @@ from engine.prompts import render
 _PROMPTS = Path(__file__).parent / "prompts"
 _RESERVE = 24_000  # tokens for the prompt's own words, the claims, an answer that is sent back, and the next answer
 _SIGNATURE = re.compile(r"\s*(?:@[\w.]+|(?:async\s+)?def\s|class\s)|.*\b(?:async\s+)?def\s+\w+\s*\(")
-_PATH = re.compile(r"[├└│]|(?:^|[\s`(])[\w.-]+/[\w./-]*\w|[\w-]+\.(?:py|toml|cfg|ini|md|txt|ya?ml|json)\b")
+_PATH = re.compile(r"[├└│]|(?:^|[\s`(])[\w.-]+/[\w./-]*\w|(?<![\w-])[\w-]++\.(?:py|toml|cfg|ini|md|txt|ya?ml|json)\b")
 _LONGEST = 160
 _CHOICE = {
     "type": "object",

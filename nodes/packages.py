@@ -26,15 +26,16 @@ from nodes.sketch_checks import canonical as canonical_path
 ROOT = "."
 MOST_PACKAGES = 60
 _PER_FILE = 12  # declarations in a file, about
-_FILE = re.compile(r"[\w./-]*\w\.pyi?\b")
-_BRANCH = re.compile(r"^[ \t│|]*[├└|`+\\]\W*(\w[\w.-]*\.pyi?)\b", re.MULTILINE)
+_PATH = re.compile(r"[\w./-]++")
+_BRANCH = re.compile(r"^[ \t│|]{0,60}[├└|`+\\][^\w\n]{0,60}\w[\w-]{0,100}\.pyi?\b", re.MULTILINE)
 _DECLARATION = re.compile(r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+\w+[ \t]*[(:]", re.MULTILINE)
 
 
 def expected_files(document: Mapping[str, Any]) -> int:
     """How many files the requirements ask for, as far as they say: Python files named, or declarations to hold."""
     text = str(document["text"])
-    named = {one.removeprefix("./") for one in _FILE.findall(text)}
+    named = {one.rstrip(".").removeprefix("./") for one in _PATH.findall(text)}
+    named = {one for one in named if one.endswith((".py", ".pyi"))}
     return max(len(named), len(_BRANCH.findall(text)), len(_DECLARATION.findall(text)) // _PER_FILE)
 
 

@@ -68,6 +68,11 @@ def check_json(data: Any, requirements: str = "") -> list[Check]:
     return check_sketch(data, requirements)
 
 
+def has_shape(data: Any) -> bool:
+    """Whether any JSON at all has the shape of a sketch, and a size that can be looked at."""
+    return _longest(data) <= _MOST_ENTRIES and not schema_faults(data, _shape())
+
+
 def _longest(data: Any) -> int:
     """The length of the longest list of a sketch's own fields."""
     return max((len(one) for one in data.values() if isinstance(one, list)), default=0) if isinstance(data, dict) else 0

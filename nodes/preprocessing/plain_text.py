@@ -59,14 +59,15 @@ def plain_text(state: StateBlock, line: int, end: int, silent: bool) -> bool:
         return _push(state, line, "plain_heading", title[0]) if title else heading(state, line, end, silent)
     if not _FIRST.match(state.src, start):
         return False
-    if state.level == state.tShift[line] == 0 and (found := _PARAGRAPH.match(state.src, start)):
-        return _push(state, line, "plain_text", found[0])
+    may_define = state.src[start] == "["  # a link, over several lines perhaps
+    if state.level == state.tShift[line] == 0 and not may_define:
+        found = _PARAGRAPH.match(state.src, start)
+        if found is not None:
+            return _push(state, line, "plain_text", found[0])
     text = state.src[start : state.eMarks[line]]
-    if text[0] == "[" and "]:" in text:
-        return False
-    if _ends(state, line + 1):
+    if _ends(state, line + 1) and not (may_define and "]:" in text):
         return _push(state, line, "plain_text", text)
-    return text[0] != "[" and (lheading(state, line, end, silent) or paragraph(state, line, end, silent))
+    return not may_define and (lheading(state, line, end, silent) or paragraph(state, line, end, silent))
 
 
 def plain_list(state: StateBlock, line: int, end: int, silent: bool) -> bool:
@@ -74,7 +75,7 @@ def plain_list(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     if silent or state.level or state.tShift[line] or state.src[state.bMarks[line]] not in "-+*":
         return False
     found = _LIST.match(state.src, state.bMarks[line])
-    if found is None:
+    if found is None or "]:" in found[0]:
         return False
     deepest = 0
     for one in found[0].splitlines():
@@ -87,8 +88,6 @@ def plain_list(state: StateBlock, line: int, end: int, silent: bool) -> bool:
 
 def _push(state: StateBlock, line: int, name: str, content: str) -> bool:
     content = content.rstrip()
-    if "]:" in content and "[" in content and name != "plain_heading":
-        return False
     state.line = line + content.count("\n") + 1
     token = state.push(name, "p", 0)
     token.content = content

@@ -12,6 +12,7 @@ from nodes.preprocessing.blocks import Block
 from nodes.preprocessing.inline import Inline, plain
 
 _MARKER = re.compile(r"\{#[^{}\s]{1,300}\}$")
+_LONGEST_MARKER = 303
 _BARE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9 ,.()'/&-]*[A-Za-z0-9.()])?)?")  # nothing to take off
 _NUMBER = re.compile(r"(?:\d+(?:\.\d+)*[.):、．]?)[\s_-]+(?=\S)")
 _ASCII_GAP = re.compile(r"[^a-z0-9_]+")
@@ -85,10 +86,12 @@ def heading_text(text: str, inline: Inline) -> str:
 
 
 def _unmarked(text: str) -> str:
-    text = text.rstrip()
-    while found := _MARKER.search(text):
-        text = text[: found.start()].rstrip()
-    return text
+    end = len(text.rstrip())
+    while found := _MARKER.search(text, max(0, end - _LONGEST_MARKER), end):
+        end = found.start()
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 def set_markers(sections: Sequence[Section]) -> None:

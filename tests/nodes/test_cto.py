@@ -241,10 +241,15 @@ def test_diagnostics_and_diversity() -> None:
         "parse_rate": 0.75,
         "validity_rate": 0.25,
         "failed_checks": {"not_json": 1, "schema": 1, "unknown_owner": 1},
+        "validity_by_check": {"not_json": 0.75, "schema": 0.75, "unknown_owner": 0.75},
         "path_diversity": 0.0,
         "api_diversity": 0.0,
         "input_tokens": 16,
         "output_tokens": 23,
     }
+    for sketch in ({"files": [1] * 100_000}, {"files": 3}, []):
+        shapeless["sketch"] = sketch
+        shapeless["attempts"][-1]["checks"] = [{"code": "no_answer", "place": "", "message": "x"}]
+        assert diagnostics([candidate(0), shapeless])["path_diversity"] is None
     assert diversity([{"a", "b"}, {"b", "c"}, {"a", "b"}]) == round((2 / 3 + 0 + 2 / 3) / 3, 4)
     assert diversity([{"a"}]) is None

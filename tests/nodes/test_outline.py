@@ -9,6 +9,7 @@ from engine.errors import ModelError
 from engine.models.tokens import estimate_tokens
 from nodes.architect import claim_modules, draft_sketch
 from nodes.outline import budget, outline, tellings
+from nodes.packages import expected_files
 from nodes.preprocessing.document import normalize
 from tests.support.fake_context import FakeContext, run_node
 from tests.support.planning import make_sketch
@@ -78,3 +79,10 @@ def test_a_window_too_small_for_the_outline_is_said() -> None:
     found = run_node(draft_sketch, {"document": DOCUMENT, "claims": [], "seat": 0}, context)["candidates"]
     assert not found["valid"]
     assert "outline of the requirements" in found["attempts"][0]["checks"][0]["message"]
+
+
+@pytest.mark.parametrize("piece", ["a", "a-", "a.", "a/", "def ", "def f(", "@a", "├── ", "async ", "|"])
+def test_an_outline_of_one_endless_line_takes_no_time(piece: str) -> None:
+    document = normalize(f"# Box\n\nIt must hold things.\n\n{piece * 300_000}\n")
+    assert "It must hold things." in outline(document["sections"])
+    assert expected_files(document) == 0

@@ -84,7 +84,7 @@ def test_a_specification_keeps_every_signature_and_every_path() -> None:
         "[a](" * 20_000, "*" * 100_000, "# a {#b}" * 10_000, "<pre>" * 20_000, "<script>" * 10_000,
         "tool must " * 20_000, "[x" * 20_000 + "](u)" * 20_000,
         "".join(f"{'  ' * depth}- x\n" for depth in range(1000)),
-        "".join(f"[a{k}]: b\n[a{k}]\n\n" for k in range(5000)),
+        "".join(f"[a{k}]: b\n[a{k}]\n\n" for k in range(5000)), "[^a]: b\n" * 10_000, "# " + "{#a}" * 20_000,
     ],
     ids=lambda text: repr(text[:8]),
 )  # fmt: skip
