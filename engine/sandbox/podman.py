@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from podman import PodmanClient
 
 _GRACE = 20.0  # seconds beyond the timeout for a warden to clean up and answer
+_LIFE = 3600  # seconds that a container is there, if no command may take longer than half of that
 _MOST_AT_ONCE = 64  # runs that wait or go on
 
 
@@ -159,7 +161,8 @@ class PodmanSandbox:
         """What is not the same for two commands in one container, the time and the output, is left out."""
         with self._lock:
             binds = self._image.binds(self._python, self._service.folder, network=limits.network)
-        return Kind(self._image, replace(limits, timeout=1.0, output=1), tuple(binds.items()), self._profile)
+        life = max(_LIFE, math.ceil(2 * limits.timeout))
+        return Kind(self._image, replace(limits, timeout=1.0, output=1), tuple(binds.items()), self._profile, life)
 
 
 def _unanswered(ended: Ended, duration: float) -> SandboxResult:

@@ -89,6 +89,17 @@ def test_a_machine_without_bubblewrap_is_told(
         asyncio.run(open_sandbox("bubblewrap", limits=Limits(), cache=environments(tmp_path_factory)))
 
 
+def test_a_machine_without_podman_is_told_and_its_library_not_imported() -> None:
+    program = (
+        "import asyncio, sys; from engine.sandbox import open_sandbox; from engine.sandbox.base import Limits\n"
+        "try: asyncio.run(open_sandbox('podman', limits=Limits()))\n"
+        "finally: print(*{'podman', 'requests'} & {*sys.modules})"
+    )
+    environment = {**os.environ, "PATH": "/nonexistent"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert "podman: it needs the program podman: apt-get install" in done.stderr and done.stdout == "\n"
+
+
 def test_another_system_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(InputError, match="no sandbox, so no generated code is run: it needs Linux"):

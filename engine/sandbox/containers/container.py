@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from podman import PodmanClient
 
 LABEL = "flowrun.owner"
-LIFETIME = 3600  # seconds; it ends by itself then, whatever became of flowrun
 _PERIOD = 20_000  # microseconds over which processor time is shared out
 _SLACK = 2**20  # bytes of a folder beyond its limit, for the order
 _OVERHEAD = 16 * 2**20  # bytes of memory for what watches the command
@@ -35,12 +34,14 @@ class Kind:
 
     binds    what of this machine is seen, read-only: by place, its source
     profile  a seccomp profile's file, or None for the usual one
+    life     seconds after which it ends by itself, whatever became of flowrun
     """
 
     image: Image
     limits: Limits
     binds: tuple[tuple[str, str], ...]
     profile: Path | None
+    life: int
 
 
 class Broken(Exception):
@@ -167,7 +168,7 @@ def _options(kind: Kind) -> dict[str, Any]:
     size = limits.disk + _SLACK
     return {
         "entrypoint": ["sleep"],
-        "command": [str(LIFETIME)],
+        "command": [str(kind.life)],
         "labels": {LABEL: owner.mark()},
         "hostname": "sandbox",
         "user": f"{contained.USER}:{contained.USER}",

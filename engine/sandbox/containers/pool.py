@@ -10,7 +10,7 @@ from threading import Condition, Event, Lock
 from typing import TYPE_CHECKING
 
 from engine.errors import SandboxError
-from engine.sandbox.containers.container import LIFETIME, Broken, Container, Kind
+from engine.sandbox.containers.container import Broken, Container, Kind
 
 if TYPE_CHECKING:
     from podman import PodmanClient
@@ -111,7 +111,7 @@ class Pool:
         """Discard idle containers that end too soon, or are of a kind that was not wanted for some time."""
         now = time.monotonic()
         for one in list(self._idle):
-            ends = one.began + LIFETIME < now + seconds + _RESERVE
+            ends = one.began + one.kind.life < now + seconds + _RESERVE
             crowds = one.kind != kind and (one.rests + _REST < now or self._count >= _MOST)
             if ends or crowds:
                 self._idle.remove(one)
