@@ -150,7 +150,7 @@ def test_a_sentence_is_the_role_whatever_surrounds_it() -> None:
 LINE = st.text(st.characters(blacklist_characters="\n\r", blacklist_categories=("Cs",)), max_size=400)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(LINE, max_size=60), st.sampled_from(["", "a head of some words"]))
 def test_windows_are_bounded_overlap_and_lose_nothing(lines: list[str], head: str) -> None:
     pieces = list(windows(lines, head))

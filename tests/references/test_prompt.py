@@ -82,7 +82,7 @@ def test_poison_in_a_name_or_licence_stays_on_its_line(poison: str) -> None:
     assert inside == ["one"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(st.sampled_from("`~=${}<|[]INSTa \n\r\t\\system"), max_size=80), min_size=1, max_size=3))
 def test_no_text_gets_out_of_its_fence(texts: list[str]) -> None:
     told = references_text(references(*texts))
@@ -93,7 +93,7 @@ def test_no_text_gets_out_of_its_fence(texts: list[str]) -> None:
     assert "\n".join(inside) == "\n".join(neutral(text) for text in texts)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=200))
 def test_a_neutral_text_stays_as_it_is(text: str) -> None:
     assert neutral(neutral(text)) == neutral(text)

@@ -125,14 +125,14 @@ def test_a_broken_archive_is_an_error_that_says_so(cut: int) -> None:
             read_archive(io.BytesIO(whole.getvalue()[:cut]))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=300), st.sampled_from([b"", b"PK\x03\x04", b"\x1f\x8b\x08\x00", b"BZh9", b"\xfd7zXZ\x00"]))
 def test_any_bytes_are_an_archive_or_an_error(data: bytes, head: bytes) -> None:
     with pytest.raises(InputError):
         read_archive(io.BytesIO(head + data))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_a_damaged_archive_is_read_or_an_error(data: st.DataObject) -> None:
     whole = bytearray(data.draw(st.sampled_from([_TAR, _ZIP])))
