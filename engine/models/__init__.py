@@ -7,6 +7,7 @@ from typing import Literal
 
 from engine.errors import InputError
 from engine.models.base import Model
+from engine.models.endpoint import find_endpoint
 from engine.models.events import OnEvent, no_event
 from engine.models.spec import ModelSpec
 
@@ -35,6 +36,7 @@ def open_model(
 def _open(spec: ModelSpec, replay_drift: Literal["refuse", "warn"], on_event: OnEvent) -> Model:
     rest = spec.name.partition(":")[2]
     if spec.is_endpoint:
+        find_endpoint(spec)  # a missing key is told before what is slow to import
         from engine.models.openai import OpenAIModel
 
         return OpenAIModel(spec, on_event=on_event)

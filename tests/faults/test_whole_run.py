@@ -82,9 +82,10 @@ def test_a_server_that_fails_every_third_call_changes_nothing(demo: tuple[Path, 
     assert record["head"] == good["head"]
     assert record["outcome"] == good["outcome"]
     assert len(met) >= len(FAULTS)
+    failed = len(met) - met.count(cut_off)
     assert record["usage"]["model_calls"] == good["usage"]["model_calls"] + met.count(cut_off)
-    assert record["usage"]["cached_tokens"] == 10 * record["usage"]["model_calls"]
+    assert record["usage"]["cached_tokens"] == 10 * (len(server.requests) - failed)  # what was paid for is counted
     events = [json.loads(line) for line in next(tmp_path.glob("*/events.jsonl")).read_text().splitlines()]
     told = [one for one in events if one["kind"] in ("model retry", "model workaround")]
-    assert len(told) == len(server.requests) - record["usage"]["model_calls"]
+    assert len(told) >= failed
     assert {"rate_limit", "server", "timeout", "connection"} <= {one.get("failure") for one in told}
