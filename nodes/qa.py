@@ -194,8 +194,7 @@ class _Wave:
         )
 
     def _packaging(self, failure: Failure) -> Issue:
-        path = failure.name if failure.name in self.contract.files else self.contract.order[0]
-        return self.book.issue("packaging", failure.message, [path], detail=failure.detail)
+        return self.book.issue("packaging", failure.message, [failure.name], detail=failure.detail)
 
     def _follows(self, one: Traced, blamed: set[str]) -> bool:
         """Whether an own test's wrong value comes from a file that is being repaired already."""

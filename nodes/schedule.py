@@ -97,9 +97,11 @@ def validation_task(path: str) -> Task:
 
 
 def whole_validation(contract: Contract) -> list[Task]:
-    """Every test there is, the repository's own, and whether it can be installed."""
-    files = [validation_task(path) for path in contract.order if contract.is_testable(path)]
-    return [*files, _qa_task(OWN_TESTS, OWN_TESTS), _qa_task(PACKAGING, PACKAGING)]
+    """Every test there is, the repository's own, and last, since it needs other packages, whether it can be installed."""
+    tests = [validation_task(path) for path in contract.order if contract.is_testable(path)]
+    tests.append(_qa_task(OWN_TESTS, OWN_TESTS))
+    packaging = {**_qa_task(PACKAGING, PACKAGING), "depends_on": [one["key"] for one in tests]}
+    return [*tests, packaging]
 
 
 def _qa_task(key: str, kind: str) -> Task:
