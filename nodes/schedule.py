@@ -97,7 +97,7 @@ def validation_task(path: str) -> Task:
 
 
 def whole_validation(contract: Contract) -> list[Task]:
-    """Every test there is, the repository's own, and last, since it needs other packages, whether it can be installed."""
+    """Every test there is, the repository's own, and last, as it needs other packages, whether it can be installed."""
     tests = [validation_task(path) for path in contract.order if contract.is_testable(path)]
     tests.append(_qa_task(OWN_TESTS, OWN_TESTS))
     packaging = {**_qa_task(PACKAGING, PACKAGING), "depends_on": [one["key"] for one in tests]}

@@ -30,7 +30,7 @@ from engine.sandbox import folder, privileges, seccomp, warden
 USER = 65534
 WORK, PLACES = "/work", ("/work", "/tmp", "/sandbox", "/dev/shm", "/dev/mqueue")  # noqa: S108
 ORDER, GO = "{word}.order", "{word}.go"
-GO_TIME = 1  # what the second one's time is set to, which is the last thing that is done when files are put here
+GO_TIME = 946_684_800  # the last file's sign that all are there; a time that an archive of the ZIP format can hold
 OWN_PROCESSES = 4  # of the container, beside the command's: its first one, this one, the warden and its thread
 _OPEN_FILES = 512
 _MOST_ENTRIES = 20_000

@@ -17,7 +17,7 @@ def test_a_plan_says_order_parameters_and_calls_and_runs_nothing(tmp_path: Path)
     assert done.returncode == 0, done.stderr
     plan = json.loads(done.stdout)
     order = [one["node"] for one in plan["nodes"]]
-    assert order[:6] == ["preprocess", "claim", "architect", "cto", "materialise", "schedule"]
+    assert order[:6] == ["preprocess", "retrieve", "claim", "architect", "cto", "materialise"]
     by_name = {one["node"]: one for one in plan["nodes"]}
     assert (by_name["claim"]["items"], by_name["claim"]["calls"]) == (4, 4)
     assert by_name["develop"]["calls"] == "1 per item of state.tasks"
