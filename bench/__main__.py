@@ -19,6 +19,7 @@ from bench import (
     folder,
     makespan,
     memory,
+    overlap,
     preprocessing,
     resume,
     retrieval,
@@ -41,6 +42,8 @@ busy machine slows down both sides. A figure that misses its target stands as it
 - *Makespan*: simulated latencies of 10 to 100 ms; nothing can end before the critical path of the dependencies does,
   nor before the busiest lane. The waves are one LangGraph `Send` per item and one wave per layer, without checkpoints,
   with the same items, latencies and lanes.
+- *QA beside the next layer*: the flow's own nodes, four developers; a model call takes 0.3 s in the middle, a run in
+  the sandbox 0.2 s, both simulated.
 - *Engine per map item*: a whole map node whose answers take no time: expressions, checks, journal, budget and events.
 - *Run folder*: the record, flow, checkpoints, journal and events of a run in which developers write files of 4 kB, over
   the bytes of the answers alone. What was asked is kept too.
@@ -65,6 +68,7 @@ def measure(twins: Path | None, index: bool) -> Iterator[Figure | Skipped]:
     """Every figure, one after the other."""
     yield from startup.measure()
     yield from makespan.measure()
+    yield from overlap.measure()
     yield from cost.measure()
     yield from folder.measure()
     yield from resume.measure()

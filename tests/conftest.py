@@ -9,11 +9,20 @@ import pytest
 from tests.support import sandboxes
 from tests.support.command import ROOT, flowrun
 
-DEMO = ("flows/codeteam.yaml", "--input", "requirements=examples/cronwhen/README.md")
+CORPUS = "./.corpus/demo"  # as `make corpus` builds it
+INPUT = ("--input", "requirements=examples/cronwhen/README.md", "--set", f"rag.corpus={CORPUS}")
+DEMO = ("flows/codeteam.yaml", *INPUT)
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def corpus() -> None:
+    """The design references that the example's runs were recorded with are there."""
+    done = flowrun("corpus", "build", CORPUS, "@examples/corpus.txt", "--quiet")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def demo(corpus: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of the demo's run, from its recording, and what was printed. Nothing may change it."""
     runs = tmp_path_factory.mktemp("demo")
     recording = ROOT / "examples" / "cronwhen" / "codeteam.jsonl"
