@@ -56,7 +56,7 @@ def print_summary(run: RunFolder) -> None:
 def print_differences(names: Sequence[str], differences: Sequence[Difference]) -> None:
     """Print what differs between runs as a table, a column per run."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", overflow="fold")
+    table.add_column("", no_wrap=True)
     for name in names:
         table.add_column(escape(name), overflow="fold", ratio=1)
     part = None
