@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DEMO
+from tests.conftest import DEMO, INPUT
 from tests.support.command import ROOT, clean_environment, flowrun, git
 
 EXAMPLE = ROOT / "examples" / "cronwhen"
@@ -28,27 +28,34 @@ def test_it_passes_and_says_what_came_of_it(demo: tuple[Path, str]) -> None:
     run, shown = demo
     record = record_of(run)
     assert record["outcome"]["ok"] is True
-    assert list(record["outcome"]["summary"]) == ["sketch", "files", "developers", "QA", "tests passed", "own tests"]
-    assert record["usage"]["model_calls"] == 36
+    assert list(record["outcome"]["summary"]) == ["sketch", "files", "developers", "QA", "tests passed", "own tests", "context"]
+    assert record["usage"]["model_calls"] == 35
+    assert 0 < record["outcome"]["figures"]["context_median"] < 3100  # tokens (CodeTeam, Table 9)
     for expected in (
         "seat 0",
-        "14 of 14 written",
-        "3 of them with findings",
+        "17 of 17 written",
+        "313 of 313 passed",
         "a whole validation passed",
         "repository",
     ):
         assert expected in shown
     assert "├── crontab.py" in shown
-    assert "dev-1: Repair cronwhen/explain.py" in shown
+    assert "dev-2: Implement tests/test_cli.py" in shown
 
 
-def test_qa_found_something_that_repair_fixed(demo: tuple[Path, str]) -> None:
-    events = [json.loads(line) for line in (demo[0] / "events.jsonl").read_text().splitlines()]
+def test_without_retrieval_a_test_that_asked_too_much_was_corrected_and_nobody_blamed(tmp_path: Path) -> None:
+    arm = "codeteam-no-rag"
+    recording = f"replay:examples/cronwhen/{arm}.jsonl"
+    done = flowrun(f"flows/{arm}.yaml", *INPUT, "--model", recording, "--runs", tmp_path, "--quiet")
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = next(path.parent for path in tmp_path.glob("*/run.json"))
+    events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
     notes = [one["text"] for one in events if one["kind"] == "note"]
-    found = next(index for index, text in enumerate(notes) if text.startswith("exception in cronwhen/fields.py"))
-    assert "'fri-sun' starts after its end" in notes[found]
-    assert "cronwhen/fields.py back to dev-0: 1 issues" in notes[found + 1]
-    assert notes[found + 2] == "1 files, 17 of 17 tests passed, 0 issues"
+    failed = notes.index("written: 1, tests passed: 4 of 11, issues: 0")
+    assert notes[failed + 1] == "1 tests of cronwhen/errors.py were corrected: they contradicted the requirements"
+    figures = record_of(run)["outcome"]["figures"]
+    assert (figures["scores"][0], figures["scores"][-1], figures["qa_rounds"]) == (0.3636, 1.0, 0)
+    assert not any("references from corpus" in text for text in notes)
 
 
 @needs_git
@@ -63,7 +70,7 @@ def test_git_reads_it_and_every_file_is_its_owners(demo: tuple[Path, str]) -> No
         elif line:
             authors.setdefault(line, set()).add(author)
     files = git(repository, "ls-files").split()
-    assert len(files) == 14
+    assert len(files) == 17
     assert all(len(authors[path] - {"cto"}) == 1 for path in files)
 
 
@@ -76,7 +83,7 @@ def test_its_tests_pass_when_it_is_checked_out_elsewhere(demo: tuple[Path, str],
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=copy, env=clean_environment(PYTHONPATH=""), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    assert "28 passed" in done.stdout
+    assert "313 passed" in done.stdout
 
 
 def test_it_is_the_program_that_was_asked_for(demo: tuple[Path, str]) -> None:
