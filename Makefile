@@ -33,7 +33,7 @@ ablation: corpus ## the example in four arms, one mechanism less in each, and th
 	        --model replay:examples/cronwhen/$$arm.jsonl --runs runs/ablation/$$arm --quiet || exit 1; done
 	@$(BIN)/flowrun runs diff $(foreach arm,$(ARMS),runs/ablation/$(arm)/*)
 
-picture: $(READY) ## draw docs/demo.svg, the terminal at the end of a run
+picture: corpus ## draw docs/demo.svg, the terminal at the end of a run
 	@$(BIN)/python docs/picture.py docs/demo.svg
 
 test: $(READY)   ## the whole test suite

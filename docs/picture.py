@@ -14,7 +14,7 @@ from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = (
-    "flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md"
+    "flowrun flows/codeteam.yaml --input requirements=examples/cronwhen/README.md --set rag.corpus=./.corpus/demo"
     " --model replay:examples/cronwhen/codeteam.jsonl"
 )
 WIDTH = 118
@@ -23,7 +23,7 @@ WIDTH = 118
 def main(target: Path) -> None:
     """Run the example in a temporary folder and export what it prints at its end."""
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("flows", "schemas", "examples"):
+        for name in ("flows", "schemas", "examples", ".corpus"):
             (Path(folder) / name).symlink_to(ROOT / name)
         program = Path(sys.executable).with_name("flowrun")
         environment = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(WIDTH)}
