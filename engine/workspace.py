@@ -31,6 +31,7 @@ from dulwich.repo import Repo
 
 from engine import paths, worktree
 from engine.errors import WorkspaceError
+from engine.merging import three_way
 from engine.workspace_log import Commit, describe, draw, history
 
 T = TypeVar("T")
@@ -188,7 +189,7 @@ class Workspace:
         if theirs.id in bases:
             return ours.id.decode()
         known = [self._listing(cast("GitCommit", self._git[one])) for one in bases] or [{}]
-        merged, conflicts = _three_way(known, self._listing(ours), self._listing(theirs))
+        merged, conflicts = three_way(known, self._listing(ours), self._listing(theirs))
         if not conflicts and (inside := paths.clash(merged)):
             conflicts = [inside]
         if conflicts:
@@ -325,26 +326,6 @@ def _listing(git: Repo, commit: GitCommit) -> dict[str, str]:
             raise WorkspaceError(f"commit {commit.id.decode()[:7]}: '{path}' is a link, a program or a submodule")
         found[path] = entry.sha.decode()
     return found
-
-
-def _three_way(
-    bases: Sequence[Mapping[str, str]], ours: Mapping[str, str], theirs: Mapping[str, str]
-) -> tuple[dict[str, str], list[str]]:
-    """The merged tree, and the paths that cannot be merged.
-
-    With several merge bases a path is settled when those that settle it agree.
-    """
-    merged, conflicts = {}, []
-    for path in sorted(ours.keys() | theirs.keys()):
-        left, right = ours.get(path), theirs.get(path)
-        settled = {right if base.get(path) == left else left for base in bases if base.get(path) in {left, right}}
-        if left == right:
-            settled = {left}
-        if len(settled) != 1:
-            conflicts.append(path)
-        elif (blob := settled.pop()) is not None:
-            merged[path] = blob
-    return merged, conflicts
 
 
 def _check_name(branch: str) -> None:
