@@ -37,7 +37,7 @@ def made(sketch: dict[str, Any], folder: Path) -> list[str]:
     """The paths that a sketch makes, as git tells them; nothing else of the folder is touched."""
     contract = normalise(sketch, make_document())
     assert schema_faults(contract, json.loads(schema_file("contract").read_text(encoding="utf-8"))) == []
-    context = FakeContext(folder=folder)
+    context = FakeContext(folder=folder, params={"allocation": {"mode": "dynamic", "team": 4}})
     run_node(create_tree, {"contract": contract}, context)
     listed = subprocess.run(
         ["git", "-C", folder / "repo", "ls-tree", "-r", "-z", "main"], check=True, capture_output=True
